@@ -335,7 +335,7 @@ export * as Stage from "./agent/definition/Stage.js"
  *
  * @since 0.1.0
  */
-export * as Steering from "./agent/definition/Steering.js"
+export * as Steering from "./agent/record/Steering.js"
 
 /**
  * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by its

@@ -36,9 +36,9 @@ import type * as ToolRunner from "../tool/ToolRunner.js"
 import type * as AgentExecutor from "./AgentExecutor.js"
 import * as AgentConfig from "./definition/AgentConfig.js"
 import type { Placed } from "./definition/Stage.js"
-import * as Steering from "./definition/Steering.js"
 import * as LocalExecutor from "./LocalExecutor.js"
 import * as RunStages from "./RunStages.js"
+import * as Steering from "./record/Steering.js"
 
 /**
  * A layer for each collaborator that can be replaced.

@@ -349,7 +349,7 @@ export * as Stage from "./definition/Stage.js"
  *
  * @since 0.1.0
  */
-export * as Steering from "./definition/Steering.js"
+export * as Steering from "./record/Steering.js"
 
 /**
  * Makes a run reachable while it goes on, and serializes the runs of one session.

@@ -25,7 +25,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Steering from "../agent/definition/Steering.js"
+import type * as Steering from "../agent/record/Steering.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type * as Durable from "../durable/Durable.js"
 import { RunFence } from "../durable/engine/RunFence.js"
@@ -36,8 +36,10 @@ import type { WorkflowStorageError } from "../durable/engine/WorkflowStorageErro
 import type { Database } from "../persistence/engine/Database.js"
 import { PersistenceConfigurationError } from "../persistence/engine/PersistenceError.js"
 import * as SqlApprovalStore from "../persistence/run/SqlApprovalStore.js"
+import * as SqlDeltaFeed from "../persistence/run/SqlDeltaFeed.js"
 import * as SqlRunLog from "../persistence/run/SqlRunLog.js"
 import * as SqlRunStore from "../persistence/run/SqlRunStore.js"
+import * as SqlSteering from "../persistence/run/SqlSteering.js"
 import * as MigrationRun from "../persistence/schema/MigrationRun.js"
 import type { MigrationFailure } from "../persistence/schema/Migrations.js"
 import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
@@ -88,6 +90,7 @@ export interface Settings {
 export interface PortOptions {
   readonly approvals?: PendingApprovals.Options | undefined
   readonly log?: SqlRunLog.Options | undefined
+  readonly steering?: Steering.Options | undefined
 }
 
 /**
@@ -278,11 +281,12 @@ const engineOver = (
     )
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(StorageFailure.of("open")(error))))
 
-const ports = ({ approvals, log }: PortOptions) =>
+const ports = ({ approvals, log, steering }: PortOptions) =>
   Layer.mergeAll(
     SqlRunLog.layer(log),
     SqlRunStore.layer(),
-    Steering.layer(),
+    SqlSteering.layer(steering),
+    SqlDeltaFeed.layer,
     Layer.provide(PendingApprovals.layer(approvals), SqlApprovalStore.layer())
   )
 

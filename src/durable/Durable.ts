@@ -6,13 +6,16 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as WorkflowEngine from "@effect/workflow/WorkflowEngine"
 import * as Layer from "effect/Layer"
-import * as Steering from "../agent/definition/Steering.js"
 import * as InMemoryRunStore from "../agent/record/InMemoryRunStore.js"
 import type * as RunStore from "../agent/record/RunStore.js"
+import * as Steering from "../agent/record/Steering.js"
+import type { DeltaFeed } from "../observability/log/DeltaFeed.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as SqlApprovalStore from "../persistence/run/SqlApprovalStore.js"
+import * as SqlDeltaFeed from "../persistence/run/SqlDeltaFeed.js"
 import * as SqlRunLog from "../persistence/run/SqlRunLog.js"
 import * as SqlRunStore from "../persistence/run/SqlRunStore.js"
+import * as SqlSteering from "../persistence/run/SqlSteering.js"
 import type { MigrationFailure } from "../persistence/schema/Migrations.js"
 import * as SqliteClient from "../persistence/sqlite/SqliteClient.js"
 import type * as ApprovalGate from "../tool/approval/ApprovalGate.js"
@@ -42,6 +45,7 @@ export type Ports =
 export interface Options extends SqlWorkflowEngine.Options {
   readonly approvals?: PendingApprovals.Options | undefined
   readonly log?: SqlRunLog.Options | undefined
+  readonly steering?: Steering.Options | undefined
 }
 
 /**
@@ -71,11 +75,12 @@ export const layerMemory = (options?: {
  */
 export const layerSql = (
   options?: Options | undefined
-): Layer.Layer<Ports | WorkflowJournal, MigrationFailure | WorkflowStorageError, SqlClient.SqlClient> =>
+): Layer.Layer<Ports | WorkflowJournal | DeltaFeed, MigrationFailure | WorkflowStorageError, SqlClient.SqlClient> =>
   Layer.mergeAll(
     SqlRunLog.layer(options?.log),
     SqlRunStore.layer(),
-    Steering.layer(),
+    SqlSteering.layer(options?.steering),
+    SqlDeltaFeed.layer,
     Layer.provide(PendingApprovals.layer(options?.approvals), SqlApprovalStore.layer())
   ).pipe(Layer.provideMerge(SqlWorkflowEngine.layerMigrated(options)))
 
@@ -88,6 +93,6 @@ export const layerSql = (
 export const layerSqlite = (
   options: Options & SqliteClient.Options
 ): Layer.Layer<
-  Ports | WorkflowJournal | SqliteClient.SqliteClient | SqlClient.SqlClient,
+  Ports | WorkflowJournal | DeltaFeed | SqliteClient.SqliteClient | SqlClient.SqlClient,
   MigrationFailure | WorkflowStorageError
 > => Layer.provideMerge(layerSql(options), SqliteClient.layer(options))

@@ -14,10 +14,10 @@ import * as Stream from "effect/Stream"
 import type { AgentExecutor } from "../agent/AgentExecutor.js"
 import type * as Agent from "../agent/definition/AgentDefinition.js"
 import { AgentConfigurationError } from "../agent/definition/AgentError.js"
-import * as Steering from "../agent/definition/Steering.js"
 import type * as RunErrors from "../agent/record/RunError.js"
 import { type ForkedFrom, isEnded, type RunRecord } from "../agent/record/RunRecord.js"
 import * as RunStore from "../agent/record/RunStore.js"
+import * as Steering from "../agent/record/Steering.js"
 import * as RunAdmission from "../agent/runs/RunAdmission.js"
 import { RunLookup } from "../agent/runs/RunLookup.js"
 import * as RunRefusal from "../agent/runs/RunRefusal.js"
@@ -25,11 +25,13 @@ import { type Access, Runs, type Service, type StartRequest } from "../agent/run
 import type { AgentResponse } from "../domain/AgentResponse.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
+import * as DeltaFeed from "../observability/log/DeltaFeed.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 import * as AgentVersions from "./AgentVersions.js"
 import * as AgentWorkflow from "./AgentWorkflow.js"
+import * as DeltaSharing from "./DeltaSharing.js"
 import * as DurableFollow from "./DurableFollow.js"
 import { RunFence } from "./engine/RunFence.js"
 import { WorkflowJournal } from "./engine/WorkflowJournal.js"
@@ -86,6 +88,8 @@ interface Parts {
   readonly lookup: RunLookup
   readonly store: RunStore.Service
   readonly steering: Steering.Service
+  /** Absent where other processes see only what is in the log. */
+  readonly feed: DeltaFeed.Service | undefined
   readonly pending: PendingApprovals.Service
   readonly poll: Duration.Duration
 }
@@ -186,15 +190,22 @@ class Durable implements Service {
   readonly events: Service["events"] = (runId, options) =>
     Stream.unwrapScoped(
       Effect.gen(this, function* () {
-        const { lookup, poll, signals } = this.parts
+        const { feed, lookup, poll, registry, signals } = this.parts
         const record = yield* lookup.find(runId, options)
         const { changed } = yield* signals.follow(record.runId)
         const userId = options?.userId
+        const reader = feed === undefined ? undefined : DeltaSharing.reader(feed, record.runId)
+        const isHere = () => reader === undefined || isEnded(record.state) || registry.live.has(record.runId)
         return DurableFollow.stream(
           {
-            read: (readOptions) => lookup.read(record.runId, { ...readOptions, userId }),
+            read: (readOptions) => {
+              const written = lookup.read(record.runId, { ...readOptions, userId })
+              return reader === undefined || isHere() ? written : reader.read(readOptions.from ?? 0, written)
+            },
             hasEnded: Effect.map(lookup.find(runId, options), ({ state }) => isEnded(state)),
-            pause: changed(poll)
+            pause: Effect.suspend(() =>
+              changed(reader === undefined || isHere() ? poll : Duration.min(poll, reader.pace))
+            )
           },
           count(options?.from, 0, 0)
         )
@@ -224,19 +235,23 @@ class Durable implements Service {
     })
 
   readonly steer = (runId: string, message: string, access?: Access): Effect.Effect<void, RunError> =>
-    Effect.flatMap(this.parts.lookup.find(runId, access), (record) =>
-      Effect.catchAll(this.parts.steering.steer({ runId, userId: access?.userId }, message), ({ reason }) =>
-        reason !== "not-running"
-          ? RunRefusal.full("Too many messages wait for the run")
-          : this.parts.registry.live.has(record.runId)
-            ? RunRefusal.notRunning(
-                runId,
-                "The run does not take messages now",
-                "Send it while the run reasons, or start a new run"
-              )
-            : RunRefusal.elsewhere(record)
-      )
-    )
+    Effect.flatMap(this.parts.lookup.find(runId, access), (record) => {
+      if (isEnded(record.state)) return RunRefusal.elsewhere(record)
+      const { registry, steering } = this.parts
+      // The caller may see the run, in whatever process it is.
+      const target = { runId: record.runId, userId: record.userId }
+      return Effect.catchAll(SystemAccess.grant(steering.steer(target, message)), (error) => {
+        if (error.reason === "full") return RunRefusal.full("Too many messages wait for the run")
+        if (error.reason !== "not-running") return RunRefusal.storageError(error)
+        return steering.keeps || registry.live.has(record.runId)
+          ? RunRefusal.notRunning(
+              runId,
+              "The run does not take messages now",
+              "Send it while the run reasons, or start a new run"
+            )
+          : RunRefusal.elsewhere(record)
+      })
+    })
 
   readonly answer: Service["answer"] = (requestId, decision, options) =>
     Effect.mapError(this.parts.pending.decide(requestId, decision, options), RunRefusal.unanswered).pipe(
@@ -337,6 +352,8 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
         })
       )
       yield* RunUpkeep.keepGoing({ engine, registry, store, pending })
+      const feed = Option.getOrUndefined(yield* Effect.serviceOption(DeltaFeed.DeltaFeed))
+      if (feed !== undefined) yield* DeltaSharing.share(feed, registry)
       return new Durable({
         engine,
         agents,
@@ -345,6 +362,7 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
         lookup: new RunLookup(store, log, AgentVersions.newest(agents)),
         store,
         steering: yield* Steering.Steering,
+        feed,
         pending,
         poll
       })

@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import * as AgentError from "../agent/definition/AgentError.js"
-import { SteeringError } from "../agent/definition/Steering.js"
+import { SteeringError } from "../agent/record/Steering.js"
 import * as ContentError from "../content/ContentError.js"
 import * as GovernanceError from "../governance/store/GovernanceError.js"
 import * as GuardError from "../guard/pipeline/GuardError.js"

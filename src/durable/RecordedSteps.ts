@@ -17,7 +17,6 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
-import type * as ParseResult from "effect/ParseResult"
 import type * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
@@ -25,9 +24,11 @@ import * as Sha256 from "../internal/text/Sha256.js"
 import * as StepFailure from "../observability/journal/StepFailure.js"
 import * as Step from "../observability/Step.js"
 import { BeforeCommit } from "./engine/BeforeCommit.js"
+import type { ReadRecords } from "./engine/ReadRecords.js"
 import type { FailureCodec } from "./FailureCodec.js"
 import type { Commit } from "./JournalEvents.js"
 import { ReplayError } from "./ReplayError.js"
+import { type Codec, codecOf, exitOf, type Outcome, outcomeOf, type Record } from "./StepRecord.js"
 
 /** What a fork takes from its run instead of asking and doing it again. */
 export interface Shared {
@@ -55,6 +56,8 @@ export interface Recording {
   /** What a step that runs now keeps with its outcome. */
   readonly commit: () => Commit
   readonly shared: Shared | undefined
+  /** Absent where each step has a commit of its own. */
+  readonly reads: ReadRecords | undefined
   /** The run is about to sleep until `pending` succeeds with true. */
   readonly onWaiting: (name: string, pending: Effect.Effect<boolean>) => Effect.Effect<void>
 }
@@ -68,66 +71,6 @@ export const shorten = (text: string): string => `~${Sha256.hex(text).slice(0, 3
 const nameOf = (kind: string, path: string): string => {
   const name = `${kind}${path}`
   return name.length > MAX_NAME ? `${kind}${shorten(path)}` : name
-}
-
-type Outcome<A, E> =
-  | { readonly _tag: "Success"; readonly value: A }
-  | { readonly _tag: "Failure"; readonly error: E }
-  | { readonly _tag: "Defect"; readonly defect: unknown }
-  | { readonly _tag: "Interrupted" }
-  /** An attempt that must not run twice began before, and its end is not recorded. */
-  | { readonly _tag: "Lost" }
-
-interface Codec {
-  readonly encode: (record: unknown) => Effect.Effect<unknown, ParseResult.ParseError>
-  readonly decode: (record: unknown) => Effect.Effect<unknown, ParseResult.ParseError>
-}
-
-const makeCodec = (success: Schema.Schema<any, any>, error: Schema.Schema<any, any>): Codec => {
-  const schema = Schema.Struct({
-    hash: Schema.optional(Schema.String),
-    at: Schema.Number,
-    outcome: Schema.Union(
-      Schema.TaggedStruct("Success", { value: success }),
-      Schema.TaggedStruct("Failure", { error }),
-      Schema.TaggedStruct("Defect", { defect: Schema.Defect }),
-      Schema.TaggedStruct("Interrupted", {}),
-      Schema.TaggedStruct("Lost", {})
-    )
-  })
-  return { encode: Schema.encodeUnknown(schema), decode: Schema.decodeUnknown(schema) }
-}
-
-const codecs = new WeakMap<Schema.Schema<any, any>, WeakMap<Schema.Schema<any, any>, Codec>>()
-
-/** Compiled once per pair of schemas. */
-const codecOf = (success: Schema.Schema<any, any>, error: Schema.Schema<any, any>): Codec => {
-  let byError = codecs.get(success)
-  if (byError === undefined) {
-    byError = new WeakMap()
-    codecs.set(success, byError)
-  }
-  let codec = byError.get(error)
-  if (codec === undefined) {
-    codec = makeCodec(success, error)
-    byError.set(error, codec)
-  }
-  return codec
-}
-
-interface Record {
-  readonly hash?: string | undefined
-  readonly at: number
-  readonly outcome: Outcome<any, any>
-}
-
-const outcomeOf = (exit: Exit.Exit<unknown, unknown>): Outcome<unknown, unknown> => {
-  if (Exit.isSuccess(exit)) return { _tag: "Success", value: exit.value }
-  const failure = Cause.failureOption(exit.cause)
-  if (Option.isSome(failure)) return { _tag: "Failure", error: failure.value }
-  return Cause.isInterruptedOnly(exit.cause)
-    ? { _tag: "Interrupted" }
-    : { _tag: "Defect", defect: Cause.squash(exit.cause) }
 }
 
 const isInterrupted = (fiber: Fiber.RuntimeFiber<any, any>): boolean =>
@@ -200,8 +143,82 @@ interface Attempt {
   readonly maySleep: boolean
 }
 
-const committed = <A, E, R>({ append, around }: Commit, step: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  around(Effect.provideService(step, BeforeCommit, append))
+const both = (first: Effect.Effect<void, unknown> | undefined, second: Effect.Effect<void, unknown> | undefined) =>
+  first === undefined ? second : second === undefined ? first : Effect.zipRight(first, second)
+
+/** Runs what is recorded, and keeps events and reads with it. */
+const committed = <A, E, R>(
+  { reads }: Recording,
+  { append, around }: Commit,
+  step: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  if (reads === undefined) return around(Effect.provideService(step, BeforeCommit, append))
+  const read = reads.commit()
+  return around(
+    Effect.tap(
+      Effect.provideService(step, BeforeCommit, () => both(append(), read.append())),
+      () => Effect.sync(read.done)
+    )
+  )
+}
+
+const encodedBy = (recording: Recording, { codec, hash }: Attempt, outcome: Outcome<unknown, unknown>) =>
+  Effect.flatMap(recording.clock.currentTimeMillis, (at) =>
+    Effect.orDie(codec.encode({ at, outcome, ...(hash === undefined ? {} : { hash }) }))
+  )
+
+/** Runs when an effect has ended, before its outcome is recorded: an interruption does not come between. */
+type Keep = (encoded: unknown) => Effect.Effect<void>
+
+/** Runs the effect of a step. Succeeds with its outcome as it is recorded, unless the run pauses. */
+const performed = <A, E, R>(
+  recording: Recording,
+  instance: WorkflowInstance["Type"],
+  attempt: Attempt,
+  effect: Effect.Effect<A, E, R>,
+  keep: Keep
+): Effect.Effect<unknown, never, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.withFiberRuntime<unknown, never, R>((fiber) =>
+      Effect.flatMap(
+        Effect.exit(restore(inside(recording, instance, attempt.place, effect, attempt.maySleep))),
+        (exit) => {
+          if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)) {
+            // On the fiber of the activity: its engine would run the effect again after any other interruption.
+            if (instance.suspended) return restore(Workflow.suspend(instance))
+            if (isInterrupted(fiber) || recording.astray !== undefined) return Effect.interrupt
+          }
+          return Effect.tap(encodedBy(recording, attempt, outcomeOf(exit)), keep)
+        }
+      )
+    )
+  )
+
+/** Runs the effect of a step, or takes what the run of a fork has recorded of it. */
+const takenOr = <A, E, R>(
+  recording: Recording,
+  instance: WorkflowInstance["Type"],
+  attempt: Attempt,
+  effect: Effect.Effect<A, E, R>,
+  keep: Keep
+): Effect.Effect<unknown, never, R> => {
+  const live = performed(recording, instance, attempt, effect, keep)
+  return recording.shared === undefined
+    ? live
+    : Effect.flatMap(
+        taken(recording, recording.shared, attempt),
+        Option.match({ onNone: () => live, onSome: (encoded) => Effect.as(keep(encoded), encoded) })
+      )
+}
+
+/** What a step has recorded, decoded. */
+const recordOf = (recording: Recording, attempt: Attempt, encoded: unknown, isLive: boolean): Effect.Effect<Record> =>
+  Effect.flatMap(Effect.orDie(attempt.codec.decode(encoded)), (decoded): Effect.Effect<Record> => {
+    const record = decoded as Record
+    if (!isLive && record.hash !== attempt.hash) return goAstray(recording, changed(attempt.name))
+    attempt.place.reach(record.at)
+    return isLive ? Effect.succeed(record) : Effect.as(recording.replayed(attempt.path), record)
+  })
 
 /** Runs the effect as an activity, or takes what is recorded. Succeeds with the record. */
 const activity = <A, E, R>(
@@ -213,37 +230,11 @@ const activity = <A, E, R>(
   Effect.suspend(() => {
     let isLive = false
     const commit = recording.commit()
-    const recorded = (outcome: Outcome<unknown, unknown>) =>
-      Effect.flatMap(recording.clock.currentTimeMillis, (at) =>
-        Effect.zipLeft(
-          Effect.orDie(
-            attempt.codec.encode({ at, outcome, ...(attempt.hash === undefined ? {} : { hash: attempt.hash }) })
-          ),
-          commit.before
-        )
-      )
     const execute = Effect.flatMap(WorkflowInstance, (own) => {
       isLive = true
-      if (effect === "lost") return recorded({ _tag: "Lost" })
-      const work = inside(recording, own, attempt.place, effect, attempt.maySleep)
-      const live = Effect.uninterruptibleMask((restore) =>
-        Effect.withFiberRuntime<unknown, never, R>((fiber) =>
-          Effect.flatMap(Effect.exit(restore(work)), (exit) => {
-            if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)) {
-              // On the fiber of the activity: its engine would run the effect again after any other interruption.
-              if (own.suspended) return restore(Workflow.suspend(own))
-              if (isInterrupted(fiber) || recording.astray !== undefined) return Effect.interrupt
-            }
-            return recorded(outcomeOf(exit))
-          })
-        )
-      )
-      return recording.shared === undefined
-        ? live
-        : Effect.flatMap(
-            taken(recording, recording.shared, attempt),
-            Option.match({ onNone: () => live, onSome: (record) => Effect.as(commit.before, record) })
-          )
+      return effect === "lost"
+        ? Effect.zipLeft(encodedBy(recording, attempt, { _tag: "Lost" }), commit.before)
+        : takenOr(recording, own, attempt, effect, () => commit.before)
     })
     const run = Activity.make({
       name: attempt.name,
@@ -251,15 +242,24 @@ const activity = <A, E, R>(
       execute,
       interruptRetryPolicy: Schedule.stop
     }).pipe(Effect.provideService(WorkflowInstance, instance), engineOf(recording))
-    return Effect.flatMap(committed(commit, run), (encoded) =>
-      Effect.flatMap(Effect.orDie(attempt.codec.decode(encoded)), (decoded): Effect.Effect<Record> => {
-        const record = decoded as Record
-        if (!isLive && record.hash !== attempt.hash) return goAstray(recording, changed(attempt.name))
-        attempt.place.reach(record.at)
-        return isLive ? Effect.succeed(record) : Effect.as(recording.replayed(attempt.path), record)
-      })
-    )
+    return Effect.flatMap(committed(recording, commit, run), (encoded) => recordOf(recording, attempt, encoded, isLive))
   }) as Effect.Effect<Record, never, R>
+
+/** Runs an effect that only reads, or takes what is recorded. Its record is kept with that of a later step. */
+const reading = <A, E, R>(
+  recording: Recording,
+  reads: ReadRecords,
+  instance: WorkflowInstance["Type"],
+  attempt: Attempt,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<Record, never, R> =>
+  Effect.flatMap(reads.find(attempt.name), (found) => {
+    if (Option.isSome(found)) return recordOf(recording, attempt, found.value, false)
+    const keep = (encoded: unknown) => Effect.sync(() => reads.add(attempt.name, encoded))
+    return Effect.flatMap(takenOr(recording, instance, attempt, effect, keep), (encoded) =>
+      recordOf(recording, attempt, encoded, true)
+    )
+  })
 
 const Began = Schema.Struct({ at: Schema.Number })
 
@@ -276,7 +276,7 @@ const begins = (recording: Recording, instance: WorkflowInstance["Type"], name: 
       Effect.provideService(WorkflowInstance, instance),
       engineOf(recording)
     )
-    return Effect.map(committed(commit, begun), () => isLive)
+    return Effect.map(committed(recording, commit, begun), () => isLive)
   })
 
 /** An effect that must not run twice: its begin is recorded too. */
@@ -306,19 +306,6 @@ const once = <A, E, R, R2>(
       }
     )
   )
-}
-
-const exitOf = <A, E>(outcome: Outcome<A, E>): Effect.Effect<A, E> => {
-  switch (outcome._tag) {
-    case "Success":
-      return Effect.succeed(outcome.value)
-    case "Failure":
-      return Effect.fail(outcome.error)
-    case "Defect":
-      return Effect.die(outcome.defect)
-    default:
-      return Effect.interrupt
-  }
 }
 
 const sleeping = (recording: Recording, instance: WorkflowInstance["Type"]): Step.Sleeping => ({
@@ -374,10 +361,16 @@ export const make = (
         hash: options.hash === undefined ? undefined : Sha256.hex(options.hash()).slice(0, 16),
         maySleep
       }
+      const { reads } = recording
       const ended =
-        options.lost === undefined
-          ? Effect.map(activity(recording, instance, attempt, effect), ({ outcome }) => outcome)
-          : once(recording, instance, attempt, effect, options.lost)
+        options.lost !== undefined
+          ? once(recording, instance, attempt, effect, options.lost)
+          : Effect.map(
+              options.isRead === true && reads !== undefined
+                ? reading(recording, reads, instance, attempt, effect)
+                : activity(recording, instance, attempt, effect),
+              ({ outcome }) => outcome
+            )
       return Effect.flatMap(ended, (outcome) => {
         outer.reach(attempt.place.at())
         return exitOf(outcome)

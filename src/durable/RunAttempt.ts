@@ -27,6 +27,7 @@ import * as RunJournal from "../observability/journal/RunJournal.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as Step from "../observability/Step.js"
 import { interruption, type Outcome, type Payload, type Registry } from "./AgentWorkflow.js"
+import * as ReadRecords from "./engine/ReadRecords.js"
 import * as FencedRuns from "./FencedRuns.js"
 import * as JournalEvents from "./JournalEvents.js"
 import * as RecordedSteps from "./RecordedSteps.js"
@@ -130,6 +131,7 @@ class Attempt {
       replayed: this.events.replayed,
       commit: this.events.commit,
       shared: source === undefined ? undefined : { adopted, isShared, result: source.result },
+      reads: registry.journal === undefined ? undefined : ReadRecords.make(registry.journal, instance.executionId),
       onWaiting: (name, pending) => this.sleeps(name, pending)
     }
   }

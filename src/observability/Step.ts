@@ -33,6 +33,11 @@ export interface StepOptions<A, E, R = never> {
    * unknown, because its process died: an outcome, or, with none, another attempt.
    */
   readonly lost?: Effect.Effect<Option.Option<A>, E, R> | undefined
+  /**
+   * True for an effect that changes nothing outside, or nothing more when it runs again. Its outcome is recorded with
+   * that of the next step, so it costs no commit of its own; a process that dies before that runs it again.
+   */
+  readonly isRead?: boolean | undefined
 }
 
 /**

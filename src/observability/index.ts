@@ -20,6 +20,13 @@ export * as AgentHooks from "./AgentHooks.js"
 export * as AgentMetrics from "./AgentMetrics.js"
 
 /**
+ * Shows what runs emit to readers in other processes before it is in the log.
+ *
+ * @since 0.1.0
+ */
+export * as DeltaFeed from "./log/DeltaFeed.js"
+
+/**
  * Domain events: facts that other parts of an application learn after they happened.
  *
  * @since 0.1.0

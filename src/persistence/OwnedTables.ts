@@ -195,18 +195,22 @@ const tablesOfRecords = ({ any, ofUser, oneOf }: Conditions): ReadonlyArray<Owne
     ofUser("user_id"),
     oneOf("session_id", ({ sessions }) => indexed(sessions))
   )
+  // Before the records by which they are found.
+  const below = (name: string, ...columns: ReadonlyArray<string>): OwnedTable => ({
+    part: "runs",
+    table: `lex_run_${name}`,
+    columns,
+    key: columns.length === 0 ? ["run_id"] : columns,
+    owned: {
+      text: `run_id IN (SELECT run_id FROM lex_run_records WHERE ${owned.text})`,
+      params: owned.params
+    }
+  })
   return [
-    {
-      part: "runs",
-      // Before the records by which they are found.
-      table: "lex_run_labels",
-      columns: ["label", "created_at", "run_id"],
-      key: ["label", "created_at", "run_id"],
-      owned: {
-        text: `run_id IN (SELECT run_id FROM lex_run_records WHERE ${owned.text})`,
-        params: owned.params
-      }
-    },
+    below("labels", "label", "created_at", "run_id"),
+    below("messages"),
+    below("deltas"),
+    below("readers"),
     {
       part: "runs",
       table: "lex_run_records",

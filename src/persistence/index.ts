@@ -167,6 +167,13 @@ export * as SqlCheckpointer from "./run/SqlCheckpointer.js"
 export * as SqlCostLedger from "./governance/SqlCostLedger.js"
 
 /**
+ * A `DeltaFeed` in a database. What is shown is written only while somebody reads it in another process.
+ *
+ * @since 0.1.0
+ */
+export * as SqlDeltaFeed from "./run/SqlDeltaFeed.js"
+
+/**
  * A `DocumentIndex` in SQLite or Postgres, whichever the `SqlClient` is. Documents are rows of the tables of memory, in
  * a space of their own for each owner: `OwnerData` exports, imports and erases them with the memory of their owner.
  *
@@ -249,6 +256,14 @@ export * as SqlSessionStore from "./session/SqlSessionStore.js"
  * @since 0.1.0
  */
 export * as SqlSkillCache from "./run/SqlSkillCache.js"
+
+/**
+ * Steering whose messages to durable runs are in a database: any process adds them, and they wait for a run that sleeps
+ * or goes on elsewhere.
+ *
+ * @since 0.1.0
+ */
+export * as SqlSteering from "./run/SqlSteering.js"
 
 /**
  * A `VectorIndex` in SQLite or Postgres without extensions: exact search in this process.

@@ -40,7 +40,7 @@ export const make = (
         logLevel: "silent",
         // An example that is bundled too runs itself if it is the file that was started.
         banner: {
-          js: `import { createRequire as lexRequire } from "node:module"; const require = lexRequire(import.meta.url); process.argv[1] = ${JSON.stringify(program)};`
+          js: `import { createRequire as lexRequire } from "node:module"; const require = lexRequire(import.meta.url); globalThis.process.argv[1] = ${JSON.stringify(program)};`
         },
         plugins: [
           {

@@ -47,10 +47,19 @@ export const conclusion: StepOptions<void, never> = {
   error: StepFailure.none
 }
 
-export const names: StepOptions<ReadonlyArray<string>, any> = {
-  kind: "names",
+/** Messages that a step before has taken are not given again, and messages are kept where they can be. */
+export const received: StepOptions<ReadonlyArray<string>, never> = {
+  kind: "inbox",
   success: Schema.Array(Schema.String),
-  error: StepFailure.any
+  error: StepFailure.none,
+  isRead: true
+}
+
+export const closed: StepOptions<boolean, never> = {
+  kind: "close",
+  success: Schema.Boolean,
+  error: StepFailure.none,
+  isRead: true
 }
 
 /** Messages are plain data, as `@effect/ai` encodes them. */
@@ -92,5 +101,3 @@ export const listing: StepOptions<Listing, any> = {
 export const text: StepOptions<string, any> = { kind: "text", success: Schema.String, error: StepFailure.any }
 
 export { all as rememberedTools, areAll as areRemembered, listed } from "../../tool/definition/RememberedTools.js"
-
-export const flag: StepOptions<boolean, never> = { kind: "flag", success: Schema.Boolean, error: StepFailure.none }

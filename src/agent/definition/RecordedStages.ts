@@ -57,10 +57,13 @@ export const concluded = <A, E, R>(
   options: { readonly state: State; readonly stage: string }
 ): Effect.Effect<void, never, R> => recorded(conclude(effect, options), (module) => module.conclusion)
 
-/** Names that something has now. */
-export const names = <E, R>(
-  effect: Effect.Effect<ReadonlyArray<string>, E, R>
-): Effect.Effect<ReadonlyArray<string>, E, R> => recorded(effect, (module) => module.names)
+/** Messages that were added to the run. */
+export const received = (effect: Effect.Effect<ReadonlyArray<string>>): Effect.Effect<ReadonlyArray<string>> =>
+  recorded(effect, (module) => module.received)
+
+/** Whether the run takes no more messages. */
+export const closed = (effect: Effect.Effect<boolean>): Effect.Effect<boolean> =>
+  recorded(effect, (module) => module.closed)
 
 /** What is recalled. */
 export const memory = <R>(effect: Effect.Effect<Remembered, never, R>): Effect.Effect<Remembered, never, R> =>
@@ -111,7 +114,3 @@ export const tools = <E, R>(effect: Effect.Effect<Tools, E, R>, before: Tools = 
       })
     })
   })
-
-/** Whether something is so. */
-export const flag = <R>(effect: Effect.Effect<boolean, never, R>): Effect.Effect<boolean, never, R> =>
-  recorded(effect, (module) => module.flag)

@@ -35,9 +35,9 @@ import type * as Tool from "../../tool/definition/Tool.js"
 import type * as ToolSet from "../../tool/definition/ToolSet.js"
 import type * as ToolRegistry from "../../tool/ToolRegistry.js"
 import type * as ToolRunner from "../../tool/ToolRunner.js"
+import type * as Steering from "../record/Steering.js"
 import type { AgentConfig } from "./AgentConfig.js"
 import type * as Agent from "./AgentDefinition.js"
-import type * as Steering from "./Steering.js"
 
 /**
  * The collaborators of an executor, captured when its layer is built.

@@ -15,7 +15,7 @@ import * as GuardChecks from "./GuardChecks.js"
 
 /** The waiting messages after the guards. A blocked message ends the run, as one at its beginning would. */
 const received = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> =>
-  Effect.flatMap(RecordedStages.names(Effect.sync(state.inbox.take)), (waiting) => {
+  Effect.flatMap(RecordedStages.received(state.inbox.take), (waiting) => {
     if (waiting.length === 0) return Effect.succeed(waiting)
     return Effect.forEach(waiting, (message) =>
       Effect.gen(function* () {
@@ -39,9 +39,7 @@ const received = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> 
 
 /** Messages that arrived after the last call. If there are none, no more are accepted. */
 export const late = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> =>
-  Effect.flatMap(RecordedStages.flag(Effect.sync(state.inbox.close)), (closed) =>
-    closed ? Effect.succeed([]) : received(state)
-  )
+  Effect.flatMap(RecordedStages.closed(state.inbox.close), (closed) => (closed ? Effect.succeed([]) : received(state)))
 
 /** A message and its position. */
 export interface Put {

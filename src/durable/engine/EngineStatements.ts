@@ -83,6 +83,11 @@ const ofActivities = (dialect: Dialect) => ({
     }
     ON CONFLICT (execution_id, name, attempt) DO NOTHING`
   ),
+  /** Within the transaction of a commit. */
+  commitWith: dialect.sql(
+    `INSERT INTO ${ACTIVITIES} (execution_id, name, attempt, long_name, at, bytes, body, data)
+    VALUES (?, ?, 1, ?, ?, ?, ?, ?) ON CONFLICT (execution_id, name, attempt) DO NOTHING`
+  ),
   activities: dialect.sql(
     `SELECT name, long_name, attempt, at, bytes FROM ${ACTIVITIES}
     WHERE execution_id = ? AND (name, attempt) > (?, ?) ORDER BY name, attempt LIMIT ?`

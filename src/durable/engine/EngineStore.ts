@@ -79,7 +79,7 @@ export class HookFailure extends Data.TaggedError("HookFailure")<{ readonly fail
 /**
  * The text of an id or a name, if its key does not hold it.
  */
-const longOf = (text: string, key: string): string | null => (KeyText.decode(key) === text ? null : text)
+export const longOf = (text: string, key: string): string | null => (KeyText.decode(key) === text ? null : text)
 
 /**
  * @category getters
@@ -114,7 +114,7 @@ type FindRow = Payloads.Kept & { readonly runner_id: string | null; readonly att
 export type EngineStore = ReturnType<typeof make>
 
 /** What `packed` adds to a text: its size. */
-const packed = (text: string) =>
+export const packed = (text: string) =>
   Effect.map(Payloads.pack(text), ({ body, data }) => ({ body, data: data ?? null, bytes: Buffer.byteLength(text) }))
 
 const isConflict = (error: SqlError | HookFailure): boolean =>

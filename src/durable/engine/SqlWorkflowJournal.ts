@@ -17,7 +17,7 @@ import * as EngineStatements from "./EngineStatements.js"
 import * as EngineStore from "./EngineStore.js"
 import * as ResultText from "./ResultText.js"
 import * as StorageFailure from "./StorageFailure.js"
-import type { PageOptions, Service } from "./WorkflowJournal.js"
+import type { PageOptions, Result, Service } from "./WorkflowJournal.js"
 
 type ActivityRow = {
   readonly name: string
@@ -64,12 +64,22 @@ export const make = (database: Database, onErased: (key: string) => void): Servi
       .first<Payloads.Kept>(statement, params)
       .pipe(Effect.map(Option.fromNullable), Effect.mapError(StorageFailure.of(operation)))
 
+  const keepIn = (key: string, { exit, name }: Result) =>
+    Effect.gen(function* () {
+      const { body, bytes, data } = yield* EngineStore.packed(yield* ResultText.ofExit(exit, "activity"))
+      const nameKey = IndexKey.of(name)
+      const now = yield* Clock.currentTimeMillis
+      yield* database.run(sql.commitWith, [key, nameKey, EngineStore.longOf(name, nameKey), now, bytes, body, data])
+    }).pipe(Effect.mapError(StorageFailure.of("activity")))
+
   return {
     result: (executionId, name) =>
       Effect.flatMap(
         kept(sql.result, [IndexKey.of(executionId), IndexKey.of(name)], "result"),
         Effect.transposeMapOption((row) => ResultText.toExit(row, "result"))
       ),
+    keepWith: (executionId, results) =>
+      Effect.forEach(results, (result) => keepIn(IndexKey.of(executionId), result), { discard: true }),
     payload: (executionId) =>
       Effect.flatMap(
         kept(sql.payload, [IndexKey.of(executionId)], "payload"),

@@ -25,6 +25,17 @@ export interface ActivityEntry {
 }
 
 /**
+ * What the first attempt at an activity ended with, encoded.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Result {
+  readonly name: string
+  readonly exit: Exit.Exit<unknown, unknown>
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -53,6 +64,11 @@ export interface Service {
     executionId: string,
     name: string
   ) => Effect.Effect<Option.Option<Exit.Exit<unknown, unknown>>, WorkflowStorageError>
+  /**
+   * Keeps the results of activities together with that of another one of the execution, for `BeforeCommit`: outside of
+   * its transaction nobody checks whose the execution is. Results that are kept already stay.
+   */
+  readonly keepWith: (executionId: string, results: ReadonlyArray<Result>) => Effect.Effect<void, WorkflowStorageError>
   /** What an execution was begun with, encoded by the schema of its workflow; none for an unknown id. */
   readonly payload: (executionId: string) => Effect.Effect<Option.Option<unknown>, WorkflowStorageError>
   /**

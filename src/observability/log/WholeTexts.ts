@@ -22,17 +22,23 @@ const decider = (events: ReadonlyArray<AgentEvent>, from: number): AgentEvent | 
 /**
  * Gives the events of one run, page by page, to a reader who has those below `from`. Where deltas are missing, their
  * text comes whole as one `TextDelta` with the number of the last of them, after a `TextRetracted` if the reader may
- * have seen a part of it. A reader who stops anywhere and begins again after the last number sees each text once.
+ * have seen a part of it; one who was given its begin here gets the rest of it. A reader who stops anywhere and begins
+ * again after the last number sees each text once.
  */
 export class WholeTexts {
   private next: number
   private hasText: boolean
+  /** What the reader has of the text, if it was given all of that by this. */
+  private shown: string | undefined
+  /** The whole text was given: deltas of it that still come are part of it. */
+  private isWhole = false
   /** Deltas are missing whose text no event of the page had. */
   private isMissing = false
 
   constructor(from: number) {
     this.next = from
     this.hasText = from > 0
+    this.shown = from > 0 ? undefined : ""
   }
 
   page(events: ReadonlyArray<AgentEvent>): ReadonlyArray<AgentEvent> {
@@ -45,14 +51,25 @@ export class WholeTexts {
         else this.give(text, event, complete)
       }
       this.next = event.seq + 1
+      if (event._tag === "TextDelta" && this.isWhole) continue
       if (event._tag === "TextRetracted") {
         this.isMissing = false
         this.hasText = false
-      } else if (event._tag === "TextDelta") this.hasText = true
-      // No text of the step before goes on.
-      else if (event._tag === "StepStarted") this.isMissing = false
-      const late = this.isMissing ? textOf(event) : undefined
-      if (late !== undefined) this.give(late, event, complete)
+        this.shown = ""
+      } else if (event._tag === "TextDelta") {
+        this.hasText = true
+        if (this.shown !== undefined) this.shown += event.text
+      } else if (event._tag === "StepStarted") {
+        // No text of the step before goes on.
+        this.isMissing = false
+        this.shown = ""
+      }
+      const text = textOf(event)
+      if (text !== undefined) {
+        if (this.isMissing) this.give(text, event, complete)
+        this.shown = ""
+      }
+      if (event._tag !== "TextDelta" && (text !== undefined || this.shown === "")) this.isWhole = false
       complete.push(event)
     }
     return complete
@@ -64,9 +81,14 @@ export class WholeTexts {
       const meta = { runId, ...(parentRunId === undefined ? {} : { parentRunId }), agent, seq: number, at }
       complete.push({ ...body, ...meta } as AgentEvent)
     }
-    if (this.hasText) add({ _tag: "TextRetracted", step: 0 }, seq - 2)
-    if (text !== "") add({ _tag: "TextDelta", text }, seq - 1)
+    const { shown } = this
+    const goesOn = shown !== undefined && text.startsWith(shown)
+    const rest = goesOn ? text.slice(shown.length) : text
+    if (this.hasText && !goesOn) add({ _tag: "TextRetracted", step: 0 }, seq - 2)
+    if (rest !== "") add({ _tag: "TextDelta", text: rest }, seq - 1)
     this.hasText = text !== ""
+    this.shown = text
+    this.isWhole = true
     this.isMissing = false
   }
 }

@@ -86,7 +86,9 @@ const statements = ({ dialect }: Database.Database) => {
     hasOld: dialect.sql("SELECT 1 AS old FROM lex_run_records WHERE ended_at < ? LIMIT 1"),
     old: old("ended_at < ? ORDER BY ended_at"),
     ofUser: old("user_id = ?"),
-    dropLabels: dialect.sql(`DELETE FROM lex_run_labels WHERE ${dialect.oneOf("run_id")}`),
+    dropRest: ["lex_run_labels", "lex_run_messages", "lex_run_deltas"].map((table) =>
+      dialect.sql(`DELETE FROM ${table} WHERE ${dialect.oneOf("run_id")}`)
+    ),
     drop: dialect.sql(`DELETE FROM lex_run_records WHERE ${dialect.oneOf("run_id")}`),
     list: RunRecordLists.make(dialect, columns.map((column) => `r.${column}`).join(", "))
   }
@@ -148,7 +150,7 @@ const makeService = (database: Database.Database, options: Options | undefined):
         const found = yield* tx.rows<{ readonly run_id: string }>(text, [param])
         if (found.length === 0) return 0
         const list = [database.dialect.list(found.map(({ run_id }) => run_id))]
-        yield* tx.run(sql.dropLabels, list)
+        for (const drop of sql.dropRest) yield* tx.run(drop, list)
         return yield* tx.run(sql.drop, list)
       })
     )

@@ -47,3 +47,34 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
   )`,
   "CREATE INDEX lex_run_labels_run_id ON lex_run_labels (run_id)"
 ]
+
+/**
+ * Messages that were added to durable runs, numbered from 1. `taken_by` is the step that took a message, NULL while it
+ * waits. A run that takes no more has a last row, without a message.
+ *
+ * @category schemas
+ */
+export const messages = ({ types }: Dialect): ReadonlyArray<string> => [
+  `CREATE TABLE lex_run_messages (
+    run_id ${types.key} NOT NULL,
+    number ${types.number} NOT NULL,
+    taken_by ${types.key},
+    body ${types.text},
+    data ${types.bytes},
+    PRIMARY KEY (run_id, number)
+  )`,
+  "CREATE INDEX lex_run_messages_taken ON lex_run_messages (run_id, taken_by, number)",
+  // Who reads a run in another process, until a time, and what they see before it is in the log.
+  `CREATE TABLE lex_run_readers (
+    run_id ${types.key} NOT NULL PRIMARY KEY,
+    until ${types.number} NOT NULL
+  )`,
+  "CREATE INDEX lex_run_readers_until ON lex_run_readers (until)",
+  `CREATE TABLE lex_run_deltas (
+    run_id ${types.key} NOT NULL,
+    last ${types.number} NOT NULL,
+    body ${types.text},
+    data ${types.bytes},
+    PRIMARY KEY (run_id, last)
+  )`
+]

@@ -9,7 +9,7 @@ import * as TestClock from "effect/TestClock"
 import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as AgentTool from "../../../src/agent/AgentTool.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
-import * as Steering from "../../../src/agent/definition/Steering.js"
+import * as Steering from "../../../src/agent/record/Steering.js"
 import type { RunId, SessionId, UserId } from "../../../src/domain/Ids.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as DefaultGuardPipeline from "../../../src/guard/pipeline/DefaultGuardPipeline.js"
@@ -219,7 +219,7 @@ describe("Steering", () => {
             yield* refused({ runId: "adas", userId: null as unknown as undefined })
             assert.isTrue(Option.isNone(yield* service.running("s")))
             assert.isTrue(Option.isNone(yield* service.running("t", "ada")))
-            assert.deepStrictEqual(adas.take(), [])
+            assert.deepStrictEqual(yield* adas.take, [])
             yield* service.steer({ runId: "nobodys" }, "1")
             yield* service.steer({ sessionId: "t" }, "2")
             yield* SystemAccess.grant(
@@ -234,7 +234,7 @@ describe("Steering", () => {
                 yield* refused({ sessionId: "none" })
               })
             )
-            return [adas.take(), nobodys.take()]
+            return [yield* adas.take, yield* nobodys.take]
           })
         )
       )
@@ -261,7 +261,7 @@ describe("Steering", () => {
           assert.isTrue(Option.isNone(yield* service.running("adas")))
           yield* SystemAccess.grant(service.steer({ runId: "r" }, "1"))
           yield* SystemAccess.grant(service.steer({ sessionId: "adas" }, "2"))
-          assert.deepStrictEqual(inbox.take(), ["1", "2"])
+          assert.deepStrictEqual(yield* inbox.take, ["1", "2"])
         })
       )
     })
@@ -277,11 +277,11 @@ describe("Steering", () => {
             Effect.gen(function* () {
               yield* service.steer({ runId: "r", userId: "ada" }, "for ada")
               yield* service.steer({ runId: "r", userId: "bob" }, "for bob")
-              assert.deepStrictEqual(bobs.take(), ["for bob"])
+              assert.deepStrictEqual(yield* bobs.take, ["for bob"])
             })
           )
           yield* service.steer({ runId: "r", userId: "ada" }, "again")
-          assert.deepStrictEqual(adas.take(), ["for ada", "again"])
+          assert.deepStrictEqual(yield* adas.take, ["for ada", "again"])
         })
       )
     })
@@ -294,16 +294,16 @@ describe("Steering", () => {
       yield* service.within(run, (inbox) =>
         Effect.gen(function* () {
           yield* service.steer({ runId: "r" }, "in time")
-          assert.isFalse(inbox.close())
+          assert.isFalse(yield* inbox.close)
           yield* service.steer({ runId: "r" }, "still in time")
-          assert.deepStrictEqual(inbox.take(), ["in time", "still in time"])
-          assert.isTrue(inbox.close())
+          assert.deepStrictEqual(yield* inbox.take, ["in time", "still in time"])
+          assert.isTrue(yield* inbox.close)
           for (const target of [{ runId: "r" }, { sessionId: "s" }]) {
             const error = yield* Effect.flip(service.steer(target, "too late"))
             assert.strictEqual(error._tag, "SteeringError")
             assert.strictEqual(error.reason, "not-running")
           }
-          assert.deepStrictEqual(inbox.take(), [])
+          assert.deepStrictEqual(yield* inbox.take, [])
         })
       )
     })

@@ -15,14 +15,14 @@ import * as SystemAccess from "../../domain/SystemAccess.js"
 
 /**
  * A message could not be added to a run (`not-running`: there is none, or it already has its answer; `full`: too many
- * messages wait), or a run could not wait for its session (`busy`: too many runs wait).
+ * messages wait; `storage`: the database failed), or a run could not wait for its session (`busy`: too many runs wait).
  *
  * @since 0.1.0
  * @category errors
  */
 export class SteeringError extends ErrorCode.TaggedError<SteeringError>("effect-lexigram/agent/Steering/SteeringError")(
   "SteeringError",
-  { ...ErrorCode.fields("LEX_ERR_AGT_113"), reason: Schema.Literal("not-running", "full", "busy") }
+  { ...ErrorCode.fields("LEX_ERR_AGT_113"), reason: Schema.Literal("not-running", "full", "busy", "storage") }
 ) {}
 
 /**
@@ -43,10 +43,24 @@ export type Target =
  * @category models
  */
 export interface Inbox {
+  /** True if what waits is kept while the run is suspended, and when its process ends. */
+  readonly isKept: boolean
   /** Takes all waiting messages in order. */
-  readonly take: () => ReadonlyArray<string>
-  /** Stops accepting messages. If some wait, changes nothing and returns false. */
-  readonly close: () => boolean
+  readonly take: Effect.Effect<ReadonlyArray<string>>
+  /** Stops accepting messages. If some wait, changes nothing and succeeds with false. */
+  readonly close: Effect.Effect<boolean>
+}
+
+/**
+ * Where messages to durable runs are kept, for any process.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Inboxes {
+  /** Adds a message, unless `atMost` wait already, or the run has ended or takes no more. */
+  readonly add: (runId: string, message: string, atMost: number) => Effect.Effect<void, SteeringError>
+  readonly of: (runId: string) => Inbox
 }
 
 /**
@@ -56,6 +70,8 @@ export interface Inbox {
 export interface Running {
   readonly runId: RunId
   readonly userId?: UserId | undefined
+  /** The run is durable, so its messages are kept where they can be. Default false. */
+  readonly isDurable?: boolean | undefined
   /** Absent for inner runs: they do not wait for the session that their outer run holds. */
   readonly sessionId?: SessionId | undefined
   /**
@@ -71,6 +87,8 @@ export interface Running {
 export interface Service {
   /** `false`: no run can be reached, and none waits for another. */
   readonly enabled: boolean
+  /** True: messages to durable runs are kept, and reach them in other processes. Default false. */
+  readonly keeps?: boolean | undefined
   /**
    * Adds a message to a running run. The model sees it with its next call; a run that would have ended continues for
    * it. Input guards judge it like any message of the user.
@@ -118,6 +136,8 @@ interface Entry {
   readonly system: boolean
   messages: Array<string>
   open: boolean
+  /** Its messages are kept apart. */
+  readonly isKept: boolean
 }
 
 interface Line {
@@ -126,11 +146,24 @@ interface Line {
   readonly waiting: Array<Deferred.Deferred<void>>
 }
 
-const notRunning = () =>
+/**
+ * @category errors
+ */
+export const notRunning = (): SteeringError =>
   new SteeringError({
     reason: "not-running",
     message: "No running run accepts the message",
     hint: "Start a run with the message; it follows the current run of the same session"
+  })
+
+/**
+ * @category errors
+ */
+export const full = (atMost: number): SteeringError =>
+  new SteeringError({
+    reason: "full",
+    message: `${atMost} messages already wait for the run`,
+    hint: "Send the message again when the model has seen some of them"
   })
 
 // By id and user, so that another user with the same session id does not block the line.
@@ -138,13 +171,29 @@ const lineKey = (sessionId: string, userId: string | undefined): string => JSON.
 const runKey = (runId: string, userId: string | undefined, system: boolean): string =>
   JSON.stringify([runId, userId ?? null, system])
 
+/** The messages of a run of this process. */
+const inboxOf = (entry: Entry): Inbox => ({
+  isKept: false,
+  take: Effect.sync(() => {
+    const { messages } = entry
+    entry.messages = []
+    return messages
+  }),
+  close: Effect.sync(() => {
+    if (entry.messages.length > 0) return false
+    entry.open = false
+    return true
+  })
+})
+
 /**
- * Steering within one process.
+ * Steering of the runs of this process and, with `inboxes`, of durable runs wherever they are. The system, which must
+ * have checked whose a run is, reaches those of other processes by their ids.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options?: Options | undefined): Service => {
+export const make = (options?: Options | undefined, inboxes?: Inboxes | undefined): Service => {
   const maxMessages = options?.maxMessages ?? 64
   const maxWaiting = options?.maxWaiting ?? 64
   const runs = new Map<string, Entry>()
@@ -210,17 +259,18 @@ export const make = (options?: Options | undefined): Service => {
 
   return {
     enabled: true,
+    keeps: inboxes !== undefined,
     steer: (target, message) =>
       Effect.flatMap(SystemAccess.held, (held) => {
         const entry = find(target, held)
-        if (entry === undefined || !entry.open) return notRunning()
-        if (entry.messages.length >= maxMessages) {
-          return new SteeringError({
-            reason: "full",
-            message: `${maxMessages} messages already wait for the run`,
-            hint: "Send the message again when the model has seen some of them"
-          })
+        if (inboxes !== undefined) {
+          if (entry?.isKept === true) return inboxes.add(entry.runId, message, maxMessages)
+          if (entry === undefined && "runId" in target && SystemAccess.isGrant(held)) {
+            return inboxes.add(target.runId, message, maxMessages)
+          }
         }
+        if (entry === undefined || !entry.open) return notRunning()
+        if (entry.messages.length >= maxMessages) return full(maxMessages)
         entry.messages.push(message)
         return Effect.void
       }),
@@ -229,19 +279,9 @@ export const make = (options?: Options | undefined): Service => {
     within: (run, use) =>
       Effect.uninterruptibleMask((restore) => {
         const system = run.userId === undefined && SystemAccess.isGrant(run.held)
-        const entry: Entry = { runId: run.runId, system, messages: [], open: true }
-        const inbox: Inbox = {
-          take: () => {
-            const { messages } = entry
-            entry.messages = []
-            return messages
-          },
-          close: () => {
-            if (entry.messages.length > 0) return false
-            entry.open = false
-            return true
-          }
-        }
+        const isKept = inboxes !== undefined && run.isDurable === true
+        const entry: Entry = { runId: run.runId, system, messages: [], open: true, isKept }
+        const inbox = isKept ? inboxes.of(run.runId) : inboxOf(entry)
         const known = runKey(run.runId, run.userId, system)
         const { sessionId } = run
         const key = sessionId === undefined ? undefined : lineKey(sessionId, run.userId)
@@ -276,7 +316,7 @@ export const layer = (options?: Options | undefined): Layer.Layer<Steering> => L
  * @since 0.1.0
  * @category constructors
  */
-export const nothing: Inbox = { take: () => [], close: () => true }
+export const nothing: Inbox = { isKept: false, take: Effect.succeed([]), close: Effect.succeed(true) }
 
 /**
  * @since 0.1.0

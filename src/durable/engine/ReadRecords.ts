@@ -1,0 +1,57 @@
+/**
+ * Records of steps that only read. Each is kept with the next step of the run that is recorded, in one commit: until
+ * then nothing depends on it, and a process that dies before reads again.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as WorkflowJournal from "./WorkflowJournal.js"
+
+type Kept = WorkflowJournal.Result
+
+export interface ReadRecords {
+  /** What is recorded of a step, encoded. None too where the journal cannot be read. */
+  readonly find: (name: string) => Effect.Effect<Option.Option<unknown>>
+  /** Has a record kept with the next step. */
+  readonly add: (name: string, record: unknown) => void
+  /** What one step keeps with its outcome. */
+  readonly commit: () => Commit
+}
+
+export interface Commit {
+  /** Keeps what has been read, in the transaction of the outcome; `undefined` if there is nothing. */
+  readonly append: () => Effect.Effect<void, unknown> | undefined
+  /** Called when the outcome is kept. */
+  readonly done: () => void
+}
+
+/** For one attempt at a run. */
+export const make = (journal: WorkflowJournal.Service, executionId: string): ReadRecords => {
+  // Every step keeps all of it: a step of another branch may be kept first, or never.
+  let waiting: ReadonlyArray<Kept> = []
+  return {
+    find: (name) =>
+      Effect.map(
+        Effect.orElseSucceed(journal.result(executionId, name), () => Option.none<Exit.Exit<unknown, unknown>>()),
+        Option.flatMap((exit) => (Exit.isSuccess(exit) ? Option.some(exit.value) : Option.none()))
+      ),
+    add: (name, record) => {
+      waiting = [...waiting, { name, exit: Exit.succeed(record) }]
+    },
+    commit: () => {
+      let taken: ReadonlyArray<Kept> = []
+      return {
+        append: () => {
+          taken = waiting
+          return taken.length === 0 ? undefined : journal.keepWith(executionId, taken)
+        },
+        done: () => {
+          if (taken.length > 0) waiting = waiting.filter((kept) => !taken.includes(kept))
+        }
+      }
+    }
+  }
+}
