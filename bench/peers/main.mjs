@@ -12,7 +12,7 @@ import * as Os from "node:os"
 import * as Path from "node:path"
 import { draw } from "./chart.mjs"
 import { install } from "./install.mjs"
-import { measureRow, say, withServer } from "./measure.mjs"
+import { measureRow, say, withPostgres, withServer } from "./measure.mjs"
 import { writePage } from "./page.mjs"
 import { here, root } from "./places.mjs"
 import { rows, still } from "./rows.mjs"
@@ -70,14 +70,18 @@ const measureAll = async () => {
   }
   const isChosen = (id) => ids === undefined || ids.includes(id)
   for (const id of still) if (isChosen(id)) take(await measureStill[id]())
-  await withServer((server) => {
+  const measure = (server, postgres) => {
     for (const spec of rows) {
       if (!isChosen(spec.id)) continue
       const from = performance.now()
-      take(measureRow(spec, { rounds, subjects, node, server, quick: has("quick") }))
+      take(measureRow(spec, { rounds, subjects, node, server, postgres, quick: has("quick") }))
       say(`${spec.id}: ${((performance.now() - from) / 1000).toFixed(0)} s`)
     }
-  })
+  }
+  const needsPostgres = rows.some(({ id, postgres }) => postgres === true && isChosen(id))
+  await withServer((server) =>
+    needsPostgres ? withPostgres((postgres) => measure(server, postgres)) : measure(server, undefined)
+  )
   say(`${((performance.now() - began) / 60_000).toFixed(1)} minutes`)
   if (has("json")) console.log(JSON.stringify(measured))
 }

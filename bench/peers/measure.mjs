@@ -4,7 +4,7 @@ import { once } from "node:events"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
-import { here } from "./places.mjs"
+import { here, root } from "./places.mjs"
 import { slow } from "./rows.mjs"
 
 export const say = (text) => process.stderr.write(`${text}\n`)
@@ -25,14 +25,32 @@ export const withServer = async (use) => {
   }
 }
 
-const optionsOf = ({ file, options, otlp, url }, { database, quick, server }) => {
+/** Uses a server of Postgres: that of `TEST_PG_URL`, or one that is started and stopped. Without one, `use` gets nothing. */
+export const withPostgres = async (use) => {
+  const given = process.env.TEST_PG_URL
+  if (given) return use(given)
+  const child = spawn(process.execPath, ["--import", "tsx", Path.join(here, "postgres.ts")], {
+    stdio: ["pipe", "pipe", "inherit"],
+    cwd: root
+  })
+  try {
+    const [address] = await once(child.stdout, "data")
+    return await use(String(address).trim() || undefined)
+  } finally {
+    child.stdin.end()
+    await once(child, "exit")
+  }
+}
+
+const optionsOf = ({ file, options, otlp, postgres, url }, { database, postgresUrl, quick, server }) => {
   const { deltas = 0, perChunk = 1, steps } = options
   return {
     ...options,
     ...(quick ? { quick } : {}),
     ...(url ? { url: `${server}/${steps}/${deltas}/${perChunk}` } : {}),
     ...(otlp ? { otlp: server } : {}),
-    ...(file ? { file: database } : {})
+    ...(file ? { file: database } : {}),
+    ...(postgres ? { postgres: postgresUrl } : {})
   }
 }
 
@@ -43,10 +61,14 @@ const modulesOf = (folder) =>
     .reduce((most, { length }, _, all) => Math.max(most, length, all[0].length), 0)
 
 /** The figures of one process, or undefined with a word on why there are none. */
-const run = (spec, subject, { node, quick, server }) => {
+const run = (spec, subject, { node, postgres, quick, server }) => {
+  if (spec.postgres && postgres === undefined) {
+    say(`${spec.id} / ${subject}: no server of Postgres`)
+    return undefined
+  }
   const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "bench-peers-"))
   try {
-    const given = optionsOf(spec, { database: Path.join(folder, "bench.db"), quick, server })
+    const given = optionsOf(spec, { database: Path.join(folder, "bench.db"), quick, server, postgresUrl: postgres })
     const args = ["--expose-gc", Path.join(here, "worker.mjs"), subject, spec.kind, JSON.stringify(given)]
     const coverage = Path.join(folder, "coverage")
     const env = { ...process.env, NODE_NO_WARNINGS: "1", ...(spec.counts ? { NODE_V8_COVERAGE: coverage } : {}) }

@@ -129,6 +129,23 @@ export const rows = [
       { row: "commits of a run on SQLite, besides its steps", unit: "commits", of: "besidesCommits", scale: 1 }
     ]
   },
+  ...[
+    ["memory", "in memory"],
+    ["sqlite", "on SQLite"],
+    ["postgres", "on Postgres"]
+  ].map(([where, words]) => ({
+    id: `durable-${where}`,
+    kind: "durable",
+    subjects: ["effect-lexigram", "langgraph"],
+    options: { steps: 10, variant: `durable-${where}` },
+    rounds: 3,
+    file: where === "sqlite",
+    postgres: where === "postgres",
+    figures: [
+      ...cpu(`a durable step ${words}`),
+      { row: `a durable step ${words}, time`, unit: "µs", of: "time", scale: 1 }
+    ]
+  })),
   search(10_000, "10k"),
   search(100_000, "100k")
 ]

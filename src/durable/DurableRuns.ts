@@ -51,7 +51,8 @@ type RunError = RunErrors.RunError
 export interface Options<Agents extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>> {
   /**
    * The agents by whose names runs are started. Of several versions of one agent the last one begins new runs; the
-   * others go on with runs that they began.
+   * others go on with runs that they began. Without any, this process follows, steers and answers the runs of others,
+   * and takes none.
    */
   readonly agents: Agents
   /**
@@ -344,7 +345,10 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
           return Effect.map(keep(runId, state, outcome, guard), () => signals.tell(runId))
         }
       }
-      yield* engine.register(AgentWorkflow.workflow, (payload) => RunAttempt.execute(registry, payload))
+      // Without agents, runs are for other processes.
+      if (agents.size > 0) {
+        yield* engine.register(AgentWorkflow.workflow, (payload) => RunAttempt.execute(registry, payload))
+      }
       // Before the engine interrupts what runs: that is no end of a run.
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {

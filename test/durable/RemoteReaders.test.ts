@@ -16,13 +16,14 @@ import { ann, call, say, start } from "./DurableProcesses.js"
 const begin = Runs.start({ agent: "a", input: "go", runId: "run", ...ann })
 
 /** Says words as it is told to, after a call of a tool. */
-const speaking = (words: Queue.Dequeue<string>): LlmClient.Service => ({
+const speaking = (words: Queue.Dequeue<string>, begun: Deferred.Deferred<void>): LlmClient.Service => ({
   provider: "test",
   model: "m",
   complete: ({ messages }, options) =>
     messages.some(({ role }) => role === "tool")
       ? Effect.gen(function* () {
           const { onParts } = options ?? {}
+          yield* Deferred.succeed(begun, undefined)
           let text = ""
           if (onParts !== undefined) yield* onParts([{ type: "text-start", id: "0" }])
           for (;;) {
@@ -59,9 +60,11 @@ SqlBackends.suite("a reader of a durable run in another process", (backend) => {
     Effect.gen(function* () {
       const words = yield* Queue.unbounded<string>()
       const agents = [Agent.make("a", { tools: [noted] })]
-      const one = yield* start(backend.layer, { agents }, speaking(words))
-      const two = yield* start(backend.kept, { agents: [] }, speaking(words))
-      yield* one.within(begin)
+      const begun = yield* Deferred.make<void>()
+      const one = yield* start(backend.layer, { agents }, speaking(words, begun))
+      yield* one.within(Effect.zipRight(begin, Deferred.await(begun)))
+      // Not before: it would take the run.
+      const two = yield* start(backend.kept, { agents }, speaking(words, begun))
       const seen: Array<AgentEvent> = []
       const until = (text: string) =>
         Effect.repeat(
@@ -105,9 +108,11 @@ SqlBackends.suite("a reader of a durable run in another process", (backend) => {
     Effect.gen(function* () {
       const words = yield* Queue.unbounded<string>()
       const agents = [Agent.make("a", { tools: [noted] })]
-      const one = yield* start(backend.layer, { agents }, speaking(words))
-      const two = yield* start(backend.kept, { agents: [] }, speaking(words))
-      yield* one.within(begin)
+      const begun = yield* Deferred.make<void>()
+      const one = yield* start(backend.layer, { agents }, speaking(words, begun))
+      yield* one.within(Effect.zipRight(begin, Deferred.await(begun)))
+      // Not before: it would take the run.
+      const two = yield* start(backend.kept, { agents }, speaking(words, begun))
       yield* Queue.offerAll(words, ["One ", "two "])
       const first = yield* two.within(
         Stream.runCollect(Stream.takeUntil(Runs.events("run", ann), ({ _tag }) => _tag === "TextDelta"))

@@ -186,6 +186,29 @@ SqlBackends.suite("a durable run that goes on", (backend) => {
     })
   )
 
+  it.scopedLive("is left alone by a process without agents, which follows and answers it", () =>
+    Effect.gen(function* () {
+      const agents = [Agent.make("a", { tools: [guarded] })]
+      const model = scripted(call(["guarded", {}]), say("done"))
+      const first = yield* start(backend.layer, { agents }, model)
+      yield* first.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      yield* first.end
+      const edge = yield* start(backend.kept, { agents: [] }, model)
+      yield* edge.within(
+        Effect.gen(function* () {
+          yield* Runs.answer((yield* asked).id, { _tag: "Approved" }, ann)
+          // More looks for work than it takes to find this.
+          yield* Effect.sleep("200 millis")
+          assert.strictEqual(Option.getOrThrow(yield* Runs.poll("run", ann)).record.state, "waiting")
+        })
+      )
+      const second = yield* start(backend.kept, { agents }, model)
+      assert.strictEqual((yield* edge.within(Runs.await("run", ann))).message, "done")
+      yield* second.end
+      yield* edge.end
+    })
+  )
+
   it.scopedLive("waits in its record too, where the store is slow to take that", () =>
     Effect.gen(function* () {
       const slow = Layer.map(Durable.layerSql({ lease: "1 minute", poll: "10 millis" }), (context) => {

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Agent, AgentExecutor, Agents, LlmGateway, Tool } from "effect-lexigram"
@@ -62,6 +63,31 @@ const traced = async (config, otlp) => {
   return Layer.merge(Agents.layer(config), OtlpTelemetry.layerFetch({ baseUrl: otlp, serviceName: "bench" }))
 }
 
+/** Durable runs, and how one is run. */
+const durable = async (agent, config, client, { file, postgres, variant }) => {
+  const [{ Runs }, { Durable, DurableRuns }, { PostgresClient }] = await Promise.all([
+    import("effect-lexigram/agent"),
+    import("effect-lexigram/durable"),
+    import("effect-lexigram/persistence")
+  ])
+  const ports =
+    variant === "durable-memory"
+      ? Durable.layerMemory()
+      : variant === "durable-sqlite"
+        ? Durable.layerSqlite({ file })
+        : Layer.provide(Durable.layerSql(), PostgresClient.layer({ url: Redacted.make(postgres) }))
+  const layer = DurableRuns.layer({ agents: [agent] }).pipe(
+    Layer.provide(Agents.layerWith({ config, log: ports, steering: ports, approvals: ports })),
+    Layer.provide(ports),
+    Layer.provide(client)
+  )
+  const runtime = ManagedRuntime.make(layer)
+  const run = Effect.flatMap(Runs.start({ agent: "bench", input: "go", userId: "ada" }), ({ runId }) =>
+    Runs.await(runId, { userId: "ada" })
+  )
+  return { run: async () => (await runtime.runPromise(run)).message, dispose: () => runtime.dispose() }
+}
+
 const agentsOf = (config, { file, otlp, variant }) => {
   if (variant === "guards") return guarded(config)
   if (variant === "memory" || variant === "sqlite") return kept(config, variant, file)
@@ -82,6 +108,7 @@ export const make = async (options) => {
   )
   const agent = Agent.make("bench", { tools: [add, ...rest] })
   const client = url === undefined ? LlmGateway.layer(modelOf(options)) : await overHttp(url)
+  if (variant?.startsWith("durable")) return durable(agent, { maxIterations: steps + 2 }, client, options)
   const agents = await agentsOf({ maxIterations: steps + 2 }, options)
   const runtime = ManagedRuntime.make(Layer.provide(agents, client))
   let n = 0

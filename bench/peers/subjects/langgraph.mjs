@@ -51,6 +51,17 @@ const modelOf = async (options) => {
   return new ChatOpenAI({ model: "m", apiKey: "x", configuration, streamUsage: false, useResponsesApi: false })
 }
 
+/** Its savers, which keep a checkpoint after each node before the next one begins. */
+const saverOf = async ({ file, postgres, variant }) => {
+  if (variant === "durable-memory") return new (await import("@langchain/langgraph")).MemorySaver()
+  if (variant === "durable-sqlite") {
+    return (await import("@langchain/langgraph-checkpoint-sqlite")).SqliteSaver.fromConnString(file)
+  }
+  const saver = (await import("@langchain/langgraph-checkpoint-postgres")).PostgresSaver.fromConnString(postgres)
+  await saver.setup()
+  return saver
+}
+
 export const make = async (options) => {
   const { steps, tools = 1 } = options
   const add = tool(async ({ a, b }) => a + b, {
@@ -61,10 +72,19 @@ export const make = async (options) => {
   const rest = others(tools).map((other) =>
     tool(async () => "unused", { ...other, schema: z.object({ text: z.string(), count: z.number().optional() }) })
   )
-  const agent = createAgent({ model: await modelOf(options), tools: [add, ...rest] })
+  const isDurable = options.variant?.startsWith("durable") === true
+  const saver = isDurable ? await saverOf(options) : undefined
+  const agent = createAgent({
+    model: await modelOf(options),
+    tools: [add, ...rest],
+    ...(saver === undefined ? {} : { checkpointer: saver })
+  })
+  let n = 0
+  // A thread a run, as each of our runs has an id.
+  const kept = () => (isDurable ? { durability: "sync", configurable: { thread_id: `t${process.pid}-${n++}` } } : {})
   const input = { messages: [{ role: "user", content: "go" }] }
   return {
-    run: async () => (await agent.invoke(input, { recursionLimit: 3 * steps + 20 })).messages.at(-1).content,
+    run: async () => (await agent.invoke(input, { recursionLimit: 3 * steps + 20, ...kept() })).messages.at(-1).content,
     stream: async () => {
       let seen = 0
       for await (const [message] of await agent.stream(input, { streamMode: "messages" })) {
