@@ -159,13 +159,16 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/suite": "what every port suite is made of: cases and assertions"
   },
   {
-    cluster: "durable runs on many machines",
+    "cluster/entity": "sessions as entities of a cluster",
     "testing/facts": "the suite of fact stores",
     "testing/memory": "the suite of memory stores",
     "testing/runs": "the suites of runs and of their records",
     "testing/session": "the suite of session stores"
   },
-  { "testing/vector": "the suite of vector indexes" }
+  {
+    cluster: "durable runs on many machines",
+    "testing/vector": "the suite of vector indexes"
+  }
 ]
 
 /** The floor of a folder, from 0. */

@@ -245,6 +245,13 @@ export * as QueuedRun from "./record/QueuedRun.js"
 export * as Remembering from "./definition/Remembering.js"
 
 /**
+ * An agent that works elsewhere: a stand-in whose runs are started by `Runs`, by the name of the agent.
+ *
+ * @since 0.1.0
+ */
+export * as RemoteAgent from "./runs/RemoteAgent.js"
+
+/**
  * Errors of runs that are started, found and steered by their ids.
  *
  * @since 0.1.0

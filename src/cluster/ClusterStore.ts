@@ -78,6 +78,7 @@ const statements = (dialect: Dialect) => {
       `UPDATE lex_workflow_executions SET runner_id = ?, status = 0, updated_at = ?
       WHERE execution_id = ? AND workflow = ? AND status <> 2 RETURNING wake, interrupted`
     ),
+    blank: dialect.sql(`UPDATE ${prefix}_messages SET payload = '{}' WHERE id = ?`),
     ended: dialect.sql(
       `SELECT result AS body, result_data AS data FROM lex_workflow_executions
       WHERE execution_id = ? AND workflow = ? AND status = 2`
@@ -103,6 +104,8 @@ export const make = (database: Database, self: Process) => {
     enter: Effect.flatMap(Clock.currentTimeMillis, (now) => database.run(sql.enter, [self.address, self.id, now])),
     /** Whether this process has the shard. In a transaction, no other process gets it before the end of that. */
     holds: (shard: string) => holdsIn(database, shard),
+    /** Removes what a message says, and keeps that there was one. */
+    blank: (messageId: bigint) => database.run(sql.blank, [String(messageId)]),
     /** Takes an execution from whoever had it, if its shard belongs to this process. */
     take: Effect.fnUntraced(function* (options: {
       readonly executionId: string

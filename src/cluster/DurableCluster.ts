@@ -49,7 +49,9 @@ import * as ClusterEngine from "./ClusterEngine.js"
 import * as ClusterHealth from "./ClusterHealth.js"
 import * as ClusterStorage from "./ClusterStorage.js"
 import * as ClusterStore from "./ClusterStore.js"
+import * as SessionFence from "./entity/SessionFence.js"
 import * as FencedMessages from "./FencedMessages.js"
+import * as MessageUpkeep from "./MessageUpkeep.js"
 
 /**
  * How a process takes part in a cluster. All processes of a cluster must agree about `shards` and `lockExpiration`.
@@ -77,8 +79,8 @@ export interface Settings {
   /** The number of parts that runs are spread over, from 1 to 10,000. Default: 64, for up to about 16 processes. */
   readonly shards?: number | undefined
   /**
-   * How long what a run has recorded is kept after its end. Each process removes older ones once an hour. Default: 90
-   * days; infinity to keep all.
+   * How long what a run has recorded, and that a session had a message, is kept after its end. Each process removes
+   * older ones once an hour. Default: 90 days; infinity to keep all.
    */
   readonly retain?: Duration.DurationInput | undefined
 }
@@ -127,7 +129,12 @@ export const defaults = {
  * @since 0.1.0
  * @category models
  */
-export type Services = Durable.Ports | WorkflowJournal | Sharding.Sharding | ClusterHealth.ClusterHealth
+export type Services =
+  | Durable.Ports
+  | WorkflowJournal
+  | Sharding.Sharding
+  | ClusterHealth.ClusterHealth
+  | SessionFence.SessionFence
 
 type Failure = MigrationFailure | WorkflowStorageError
 
@@ -273,10 +280,12 @@ const engineOver = (
     yield* ClusterEngine.looking(look, resolved.poll)
     const journal = SqlWorkflowJournal.make(database, () => undefined)
     yield* SqlWorkflowJournal.keepPruned(journal, resolved.retain)
+    yield* MessageUpkeep.keepPruned(database, resolved.retain)
     return Context.make(WorkflowEngine, engine).pipe(
       Context.add(WorkflowJournal, journal),
       Context.add(Sharding.Sharding, sharding),
       Context.add(ClusterHealth.ClusterHealth, ClusterHealth.make(database, sharding, resolved.shards)),
+      Context.add(SessionFence.SessionFence, SessionFence.make(database, store.holds)),
       Context.add(RunFence, ClusterEngine.fenceOf(store, attempts))
     )
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(StorageFailure.of("open")(error))))

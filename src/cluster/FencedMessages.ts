@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Attempt } from "./ClusterAttempts.js"
 import type { ClusterStore } from "./ClusterStore.js"
+import { type Handled, sendTag, sessionType } from "./entity/SessionProtocol.js"
 
 /**
  * @category models
@@ -35,6 +36,10 @@ const isSuspension = ({ reply }: Reply.ReplyWithContext<any>): boolean =>
   Workflow.isResult(reply.exit.value) &&
   reply.exit.value._tag === "Suspended"
 
+/** Whether a session gives its message to the next process. */
+const isMove = ({ reply }: Reply.ReplyWithContext<any>): boolean =>
+  reply._tag === "WithExit" && Exit.isSuccess(reply.exit) && (reply.exit.value as Handled)._tag === "Moved"
+
 /** Whether a run sleeps; it does not if it was woken meanwhile, or if the attempt was stopped. */
 const sleeps = (store: ClusterStore, attempt: Attempt | undefined) =>
   attempt === undefined || attempt.isStopped
@@ -44,6 +49,7 @@ const sleeps = (store: ClusterStore, attempt: Attempt | undefined) =>
 const fenced = ({ again, attempt, onDropped, store }: Options, message: Incoming): Incoming["respond"] => {
   const { address, tag } = message.envelope
   const isRun = tag === "run" && address.entityType.startsWith("Workflow/")
+  const isOfSession = tag === sendTag && address.entityType === sessionType
   return (reply) =>
     store
       .transaction(
@@ -56,7 +62,10 @@ const fenced = ({ again, attempt, onDropped, store }: Options, message: Incoming
               return yield* again(address)
             }
           }
+          if (isOfSession && isMove(reply)) return
           yield* message.respond(reply)
+          // Its run has what it says: the data of the owner has one place.
+          if (isOfSession) yield* store.blank(message.envelope.requestId)
         })
       )
       .pipe(Effect.catchTag("SqlError", (cause) => Effect.fail(new PersistenceError({ cause }))))
