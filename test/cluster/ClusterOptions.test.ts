@@ -3,10 +3,12 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import * as DurableCluster from "../../src/cluster/DurableCluster.js"
+import type * as ClusterSessions from "../../src/cluster/entity/ClusterSessions.js"
 import * as PostgresClient from "../../src/persistence/postgres/PostgresClient.js"
 import * as PostgresServer from "../support/PostgresServer.js"
 import * as SqlBackends from "../support/SqlBackends.js"
@@ -18,11 +20,12 @@ import * as SessionProcesses from "./SessionProcesses.js"
 const server = await PostgresServer.database()
 
 TestServers.suite("postgres", server, ({ empty, url }) => {
-  const runner = (options: Partial<DurableCluster.Options>) =>
+  const runner = (options: Partial<DurableCluster.Options>, sessions?: ClusterSessions.Options) =>
     Effect.flatMap(ClusterProcesses.freePort, (port) =>
       SessionProcesses.start({
         client: Layer.orDie(PostgresClient.layer({ url: Redacted.make(url), maxConnections: 6 })),
-        ports: DurableCluster.layer({ host: "127.0.0.1", port, ...ClusterProcesses.settings, ...options })
+        ports: DurableCluster.layer({ host: "127.0.0.1", port, ...ClusterProcesses.settings, ...options }),
+        options: sessions
       })
     )
 
@@ -46,14 +49,14 @@ TestServers.suite("postgres", server, ({ empty, url }) => {
   )
 
   it.scopedLive(
-    "a process is reached by its host and port, and listens elsewhere",
+    "a process listens elsewhere than it is reached, and is waited for no longer than patience says",
     () =>
       Effect.gen(function* () {
         yield* Effect.orDie(empty)
         const listen = { host: "127.0.0.1", port: yield* ClusterProcesses.freePort }
         const proxy = yield* TcpProxy.make(listen)
         const behind = yield* runner({ port: proxy.port, listen })
-        const other = yield* runner({})
+        const other = yield* runner({}, { patience: "1 second" })
         yield* ClusterProcesses.until(
           url,
           "SELECT 1 FROM lex_cluster_locks HAVING count(*) = 24 AND count(DISTINCT address) = 2"
@@ -62,6 +65,15 @@ TestServers.suite("postgres", server, ({ empty, url }) => {
         yield* proxy.cut
         assert.deepStrictEqual(yield* other.sessions.status(session), { waiting: 0 })
         assert.isAbove(proxy.open(), 0)
+
+        // A session whose process does not answer keeps its callers waiting for no longer than their patience.
+        yield* proxy.stall
+        const unanswered = yield* Effect.flip(other.sessions.status(session))
+        assert.deepInclude(unanswered, { _tag: "AgentEntityError", reason: "unreachable" })
+        yield* proxy.resume
+        yield* SessionProcesses.until(
+          Effect.map(Effect.option(other.sessions.status(session)), (found) => Option.isSome(found))
+        )
       }),
     60_000
   )

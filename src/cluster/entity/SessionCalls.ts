@@ -59,11 +59,14 @@ export const failureOf = <E>(
   return error instanceof Broken ? undefined : error
 }
 
-/** In a fiber of its own: an interruption by the other side is not that of the caller. */
+/**
+ * In a fiber of its own: an interruption by the other side is not that of the caller. A caller that leaves does not wait
+ * until the other side knows it, which may be out of reach.
+ */
 const once = <A, E>(
   call: Effect.Effect<A, E | CallFailure>
 ): Effect.Effect<A, Exclude<E, CallFailure> | AgentEntityError.AgentEntityError | Broken> =>
-  Effect.acquireUseRelease(Effect.fork(Effect.interruptible(call)), Fiber.await, Fiber.interrupt).pipe(
+  Effect.acquireUseRelease(Effect.fork(Effect.interruptible(call)), Fiber.await, Fiber.interruptFork).pipe(
     Effect.flatMap((exit) => {
       if (Exit.isSuccess(exit)) return Effect.succeed(exit.value)
       const failure = failureOf(exit.cause)
