@@ -302,7 +302,7 @@ export type ServicesOf<Agents extends ReadonlyArray<Agent.Any | AgentVersions.Ve
  */
 export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersions.Versioned>>(
   options: Options<Agents>
-): Layer.Layer<Runs, AgentConfigurationError, Collaborators | ServicesOf<Agents>> =>
+): Layer.Layer<Runs, AgentConfigurationError, Collaborators | Exclude<ServicesOf<Agents>, Runs>> =>
   Layer.scoped(
     Runs,
     Effect.gen(function* () {
@@ -345,20 +345,8 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
           return Effect.map(keep(runId, state, outcome, guard), () => signals.tell(runId))
         }
       }
-      // Without agents, runs are for other processes.
-      if (agents.size > 0) {
-        yield* engine.register(AgentWorkflow.workflow, (payload) => RunAttempt.execute(registry, payload))
-      }
-      // Before the engine interrupts what runs: that is no end of a run.
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => {
-          isClosing = true
-        })
-      )
-      yield* RunUpkeep.keepGoing({ engine, registry, store, pending })
       const feed = Option.getOrUndefined(yield* Effect.serviceOption(DeltaFeed.DeltaFeed))
-      if (feed !== undefined) yield* DeltaSharing.share(feed, registry)
-      return new Durable({
+      const runs = new Durable({
         engine,
         agents,
         registry,
@@ -370,5 +358,21 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
         pending,
         poll
       })
+      // Without agents, runs are for other processes.
+      if (agents.size > 0) {
+        yield* engine.register(AgentWorkflow.workflow, (payload) =>
+          // Agents that stand for others start these here.
+          Effect.provideService(RunAttempt.execute(registry, payload), Runs, runs)
+        )
+      }
+      // Before the engine interrupts what runs: that is no end of a run.
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          isClosing = true
+        })
+      )
+      yield* RunUpkeep.keepGoing({ engine, registry, store, pending })
+      if (feed !== undefined) yield* DeltaSharing.share(feed, registry)
+      return runs
     }) as never
   )

@@ -60,8 +60,8 @@ export const failureOf = <E>(
 }
 
 /**
- * In a fiber of its own: an interruption by the other side is not that of the caller. A caller that leaves does not wait
- * until the other side knows it, which may be out of reach.
+ * In a fiber of its own: an interruption by the other side is not that of the caller. A caller that leaves does not
+ * wait until the other side knows it, which may be out of reach.
  */
 const once = <A, E>(
   call: Effect.Effect<A, E | CallFailure>
