@@ -197,15 +197,20 @@ class Durable implements Service {
         const userId = options?.userId
         const reader = feed === undefined ? undefined : DeltaSharing.reader(feed, record.runId)
         const isHere = () => reader === undefined || isEnded(record.state) || registry.live.has(record.runId)
+        let { state } = record
         return DurableFollow.stream(
           {
             read: (readOptions) => {
               const written = lookup.read(record.runId, { ...readOptions, userId })
               return reader === undefined || isHere() ? written : reader.read(readOptions.from ?? 0, written)
             },
-            hasEnded: Effect.map(lookup.find(runId, options), ({ state }) => isEnded(state)),
+            hasEnded: Effect.map(lookup.find(runId, options), (found) => {
+              state = found.state
+              return isEnded(state)
+            }),
             pause: Effect.suspend(() =>
-              changed(reader === undefined || isHere() ? poll : Duration.min(poll, reader.pace))
+              // A run that waits for a person shows nothing, for days perhaps.
+              changed(reader === undefined || state !== "running" || isHere() ? poll : Duration.min(poll, reader.pace))
             )
           },
           count(options?.from, 0, 0)
