@@ -143,7 +143,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "session/history": "the history that a model is shown"
   },
   { "agent/definition": "agents, their configuration, and what a stage is" },
-  { "agent/conversation": "sessions, memory and handoffs of runs, loaded by the runs that have them" },
+  { "agent/conversation": "sessions, memory, handoffs and compensations of runs, loaded by the runs that have them" },
   { "agent/stage": "the stages around a run, one a module" },
   { agent: "the executor, agents as tools, handoffs" },
   {

@@ -29,6 +29,7 @@ export type AgentEvent =
   | ReasoningEvents.ToolCall
   | ReasoningEvents.ToolProgress
   | ReasoningEvents.ToolResult
+  | ReasoningEvents.ToolCompensated
   | ReasoningEvents.ProviderToolUsed
   | ReasoningEvents.ApprovalRequested
   | ReasoningEvents.ApprovalResolved
@@ -67,6 +68,7 @@ export const AgentEvent = Schema.Union(
   ReasoningEvents.ToolCall,
   ReasoningEvents.ToolProgress,
   ReasoningEvents.ToolResult,
+  ReasoningEvents.ToolCompensated,
   ReasoningEvents.ProviderToolUsed,
   ReasoningEvents.ApprovalRequested,
   ReasoningEvents.ApprovalResolved,

@@ -8,42 +8,10 @@ import * as Schema from "effect/Schema"
 import type { AgentEvent, FinishReason, Of, PlanStep } from "./AgentEvent.js"
 import type { ErrorInfo } from "./ErrorInfo.js"
 import type { RunId } from "./Ids.js"
-import type { StoredFile } from "./StoredFile.js"
+import type { ReasoningStep, ToolExecutionRecord } from "./ToolExecutionRecord.js"
 import * as Usage from "./Usage.js"
 
-/**
- * One tool call with its result. A call without a result was cut off when the run ended.
- *
- * @since 0.1.0
- * @category models
- */
-export interface ToolExecutionRecord {
-  readonly id: string
-  readonly name: string
-  readonly params: unknown
-  readonly step: number
-  readonly at: number
-  readonly isFailure?: boolean | undefined
-  readonly result?: unknown
-  readonly observation?: string | undefined
-  readonly durationMs?: number | undefined
-  readonly attempts?: number | undefined
-  readonly error?: ErrorInfo | undefined
-  readonly files?: ReadonlyArray<StoredFile> | undefined
-}
-
-/**
- * One step of the reasoning: a thought, the tool calls it led to and their results.
- *
- * @since 0.1.0
- * @category models
- */
-export interface ReasoningStep {
-  readonly step: number
-  readonly at: number
-  readonly thought?: string | undefined
-  readonly toolCalls: ReadonlyArray<ToolExecutionRecord>
-}
+export type { ReasoningStep, ToolExecutionRecord } from "./ToolExecutionRecord.js"
 
 /**
  * Counts of a run.
@@ -239,6 +207,9 @@ class RunFold implements Fold {
       case "ToolResult":
         this.complete(event)
         return
+      case "ToolCompensated":
+        this.compensate(event)
+        return
       case "Degraded":
         this.degraded.push({ stage: event.stage, error: event.error })
         return
@@ -286,6 +257,12 @@ class RunFold implements Fold {
     record.attempts = event.attempts
     if (event.error !== undefined) record.error = event.error
     if (event.files !== undefined) record.files = event.files
+  }
+
+  private compensate({ callRunId, error, id, isFailure, step }: Of<"ToolCompensated">): void {
+    if (callRunId !== undefined) return
+    const record = this.toolCalls.findLast((call) => call.id === id && call.step === step)
+    if (record !== undefined) record.compensation = error === undefined ? { isFailure } : { isFailure, error }
   }
 
   readonly response = (): AgentResponse<unknown> => {

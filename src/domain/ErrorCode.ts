@@ -53,6 +53,7 @@ export const table = {
   LEX_ERR_AGT_124: "ReplayError",
   LEX_ERR_AGT_125: "ScheduleError",
   LEX_ERR_AGT_126: "QueueFullError",
+  LEX_ERR_AGT_127: "ToolCompensationError",
   LEX_ERR_AGT_128: "AgentEntityError",
   LEX_ERR_LLM_001: "LlmError",
   LEX_ERR_LLM_100: "LlmAuthenticationError",

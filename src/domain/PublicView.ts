@@ -162,6 +162,16 @@ const rules: Rules = {
     error: (error) => (error === undefined ? undefined : fromError(error)),
     files: (files, _, { toolResults }) => (toolResults === true ? files?.map(publicFile) : undefined)
   },
+  ToolCompensated: {
+    step: "shown",
+    id: "shown",
+    name: "shown",
+    callRunId: "shown",
+    isFailure: "shown",
+    attempts: "shown",
+    durationMs: "shown",
+    error: (error) => (error === undefined ? undefined : fromError(error))
+  },
   ProviderToolUsed: {
     step: "shown",
     id: "shown",
@@ -247,8 +257,8 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  *   keys;
  * - `FilesKept`: URLs without what looks like keys;
  * - `UsageReported`: without `model`, `provider`, `role`, `costUsd`;
- * - errors (`ToolResult`, `Error`): code, class and a fixed sentence; for errors of other libraries only the fact that
- *   one occurred;
+ * - errors (`ToolResult`, `ToolCompensated`, `Error`): code, class and a fixed sentence; for errors of other libraries
+ *   only the fact that one occurred;
  * - all other events unchanged, without fields that the schema of the event does not name.
  *
  * `seq` has gaps where events were dropped.

@@ -227,6 +227,29 @@ export const ToolResult = event("ToolResult", {
 export interface ToolResult extends Schema.Schema.Type<typeof ToolResult> {}
 
 /**
+ * The compensation of a tool call ended: of the call `id` of this run, or of `callRunId`, a run inside of it. With
+ * `isFailure`, the call is not undone, or nobody knows whether it is, and `error` says why.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ToolCompensated = event("ToolCompensated", {
+  step: Schema.Number,
+  id: Schema.String,
+  name: Schema.String,
+  callRunId: Schema.optional(RunId),
+  isFailure: Schema.Boolean,
+  attempts: Schema.Number,
+  durationMs: Schema.Number,
+  error: Schema.optional(ErrorInfo)
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ToolCompensated extends Schema.Schema.Type<typeof ToolCompensated> {}
+
+/**
  * A tool call waits for approval.
  *
  * @since 0.1.0

@@ -11,6 +11,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
+import { NotUndone } from "../agent/record/RunRecord.js"
 import * as Content from "../content/Content.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as RunLog from "../observability/RunLog.js"
@@ -53,6 +54,8 @@ export const Payload = Schema.Struct({
  */
 export type Payload = typeof Payload.Type
 
+const notUndone = Schema.optional(Schema.Array(NotUndone))
+
 /**
  * How a run ended. Its response is what its events amount to (`AgentResponse.fromEvents`).
  *
@@ -62,8 +65,8 @@ export type Payload = typeof Payload.Type
 export const Outcome = Schema.Union(
   /** `output` is encoded by the schema of the agent; without one it is absent. */
   Schema.TaggedStruct("Completed", { output: Schema.optional(Schema.Unknown) }),
-  Schema.TaggedStruct("Failed", { failure: FailureCodec.Encoded }),
-  Schema.TaggedStruct("Interrupted", {})
+  Schema.TaggedStruct("Failed", { failure: FailureCodec.Encoded, notUndone }),
+  Schema.TaggedStruct("Interrupted", { notUndone })
 ).annotations({ identifier: `${NAME}/Outcome` })
 /**
  * @since 0.1.0

@@ -27,7 +27,8 @@ import { BeforeCommit } from "./engine/BeforeCommit.js"
 import type { ReadRecords } from "./engine/ReadRecords.js"
 import type { FailureCodec } from "./FailureCodec.js"
 import type { Commit } from "./JournalEvents.js"
-import { ReplayError } from "./ReplayError.js"
+import * as RecordedEndings from "./RecordedEndings.js"
+import * as ReplayErrors from "./ReplayError.js"
 import { type Codec, codecOf, exitOf, type Outcome, outcomeOf, type Record } from "./StepRecord.js"
 
 /** What a fork takes from its run instead of asking and doing it again. */
@@ -50,7 +51,7 @@ export interface Recording {
   /** The process is about to end: what is interrupted goes on elsewhere. */
   readonly isClosing: () => boolean
   /** Set where a replay went astray; nothing more is recorded then. */
-  astray: ReplayError | undefined
+  astray: ReplayErrors.ReplayError | undefined
   /** Called with the path of a step whose outcome was recorded before. */
   readonly replayed: (path: string) => Effect.Effect<void>
   /** What a step that runs now keeps with its outcome. */
@@ -60,6 +61,7 @@ export interface Recording {
   readonly reads: ReadRecords | undefined
   /** The run is about to sleep until `pending` succeeds with true. */
   readonly onWaiting: (name: string, pending: Effect.Effect<boolean>) => Effect.Effect<void>
+  readonly onEnding: RecordedEndings.Attempt["onEnding"]
 }
 
 /** Longer names are hashed: engines index them. */
@@ -82,23 +84,18 @@ const engineOf =
     Effect.provideService(effect, WorkflowEngine, recording.engine)
 
 /** Ends this attempt at the run without an end of the run. */
-const goAstray = (recording: Recording, error: ConstructorParameters<typeof ReplayError>[0]): Effect.Effect<never> =>
+const goAstray = (
+  recording: Recording,
+  error: ConstructorParameters<typeof ReplayErrors.ReplayError>[0]
+): Effect.Effect<never> =>
   Effect.suspend(() => {
-    recording.astray ??= new ReplayError(error)
+    recording.astray ??= new ReplayErrors.ReplayError(error)
     return Effect.interrupt
   })
 
-const changed = (step: string) => ({
-  step,
-  message: `The step ${step} of the run is not the one that is recorded: its input has changed`,
-  hint: "Let runs that have begun end with the version of the agent that began them (`version`)"
-})
-
-const unshared = (step: string) => ({
-  step,
-  message: `The run that is forked has not recorded the step ${step}`,
-  hint: "Fork it from an earlier step, and with changes that leave the steps before as they are"
-})
+/** Waits in place of a step that must not run. */
+const blocked = (recording: Recording, step: string): Effect.Effect<never> =>
+  RecordedEndings.blocked(recording, goAstray(recording, ReplayErrors.unreached(step)))
 
 /** What the run of a fork has recorded. Its input is not compared: the changes of the fork change it. */
 const taken = (
@@ -110,7 +107,7 @@ const taken = (
     isShared()
       ? Effect.flatMap(result(name), (found) =>
           Option.isNone(found)
-            ? goAstray(recording, unshared(name))
+            ? goAstray(recording, ReplayErrors.unshared(name))
             : Effect.as(
                 adopted(path),
                 Option.some({ ...(found.value as object), ...(hash === undefined ? {} : { hash }) })
@@ -141,6 +138,8 @@ interface Attempt {
   readonly codec: Codec
   readonly hash: string | undefined
   readonly maySleep: boolean
+  /** The step must not run. */
+  readonly isBlocked: boolean
 }
 
 const both = (first: Effect.Effect<void, unknown> | undefined, second: Effect.Effect<void, unknown> | undefined) =>
@@ -215,7 +214,7 @@ const takenOr = <A, E, R>(
 const recordOf = (recording: Recording, attempt: Attempt, encoded: unknown, isLive: boolean): Effect.Effect<Record> =>
   Effect.flatMap(Effect.orDie(attempt.codec.decode(encoded)), (decoded): Effect.Effect<Record> => {
     const record = decoded as Record
-    if (!isLive && record.hash !== attempt.hash) return goAstray(recording, changed(attempt.name))
+    if (!isLive && record.hash !== attempt.hash) return goAstray(recording, ReplayErrors.changed(attempt.name))
     attempt.place.reach(record.at)
     return isLive ? Effect.succeed(record) : Effect.as(recording.replayed(attempt.path), record)
   })
@@ -232,6 +231,7 @@ const activity = <A, E, R>(
     const commit = recording.commit()
     const execute = Effect.flatMap(WorkflowInstance, (own) => {
       isLive = true
+      if (attempt.isBlocked) return blocked(recording, attempt.name)
       return effect === "lost"
         ? Effect.zipLeft(encodedBy(recording, attempt, { _tag: "Lost" }), commit.before)
         : takenOr(recording, own, attempt, effect, () => commit.before)
@@ -255,6 +255,7 @@ const reading = <A, E, R>(
 ): Effect.Effect<Record, never, R> =>
   Effect.flatMap(reads.find(attempt.name), (found) => {
     if (Option.isSome(found)) return recordOf(recording, attempt, found.value, false)
+    if (attempt.isBlocked) return blocked(recording, attempt.name)
     const keep = (encoded: unknown) => Effect.sync(() => reads.add(attempt.name, encoded))
     return Effect.flatMap(takenOr(recording, instance, attempt, effect, keep), (encoded) =>
       recordOf(recording, attempt, encoded, true)
@@ -264,13 +265,19 @@ const reading = <A, E, R>(
 const Began = Schema.Struct({ at: Schema.Number })
 
 /** Marks the begin of an attempt. Succeeds with false if an attempt of a process that died has begun. */
-const begins = (recording: Recording, instance: WorkflowInstance["Type"], name: string): Effect.Effect<boolean> =>
+const begins = (
+  recording: Recording,
+  instance: WorkflowInstance["Type"],
+  name: string,
+  isBlocked: boolean
+): Effect.Effect<boolean> =>
   Effect.suspend(() => {
     let isLive = false
-    const mark = Effect.map(recording.clock.currentTimeMillis, (at) => {
+    const began = Effect.map(recording.clock.currentTimeMillis, (at) => {
       isLive = true
       return { at }
     })
+    const mark = isBlocked ? blocked(recording, name) : began
     const commit = recording.commit()
     const begun = Activity.make({ name, success: Began, execute: Effect.zipLeft(mark, commit.before) }).pipe(
       Effect.provideService(WorkflowInstance, instance),
@@ -290,7 +297,7 @@ const once = <A, E, R, R2>(
 ): Effect.Effect<Outcome<A, E>, never, R | R2> => {
   const suffix = number === 0 ? "" : `~${number}`
   const numbered = { ...attempt, name: `${attempt.name}${suffix}`, maySleep: false }
-  return Effect.flatMap(begins(recording, instance, `begin${attempt.name}${suffix}`), (isFirst) =>
+  return Effect.flatMap(begins(recording, instance, `begin${attempt.name}${suffix}`, attempt.isBlocked), (isFirst) =>
     Effect.flatMap(
       activity(recording, instance, numbered, isFirst ? effect : "lost"),
       ({ outcome }): Effect.Effect<Outcome<A, E>, never, R | R2> => {
@@ -308,9 +315,9 @@ const once = <A, E, R, R2>(
   )
 }
 
-const sleeping = (recording: Recording, instance: WorkflowInstance["Type"]): Step.Sleeping => ({
+const sleeping = (recording: Recording, instance: WorkflowInstance["Type"], isBlocked: boolean): Step.Sleeping => ({
   wait: ({ name, value }, pending) => {
-    const self: Step.Service = make(recording, instance, true)
+    const self: Step.Service = make(recording, instance, true, isBlocked)
     return self.run(
       { kind: "wait", hash: () => name, success: value, error: StepFailure.none },
       Effect.flatMap(WorkflowInstance, (own) =>
@@ -332,11 +339,13 @@ const sleeping = (recording: Recording, instance: WorkflowInstance["Type"]): Ste
       return Effect.flatMap(recording.clock.currentTimeMillis, (now) =>
         millis <= now
           ? Effect.sync(() => place.reach(millis))
-          : DurableClock.sleep({ name, duration: Duration.millis(millis - now), inMemoryThreshold: 1 }).pipe(
-              Effect.tap(() => Effect.sync(() => place.reach(millis))),
-              Effect.provideService(WorkflowInstance, instance),
-              engineOf(recording)
-            )
+          : isBlocked
+            ? blocked(recording, name)
+            : DurableClock.sleep({ name, duration: Duration.millis(millis - now), inMemoryThreshold: 1 }).pipe(
+                Effect.tap(() => Effect.sync(() => place.reach(millis))),
+                Effect.provideService(WorkflowInstance, instance),
+                engineOf(recording)
+              )
       )
     })
 })
@@ -345,35 +354,46 @@ const sleeping = (recording: Recording, instance: WorkflowInstance["Type"]): Ste
 export const make = (
   recording: Recording,
   instance: WorkflowInstance["Type"],
-  maySleep: boolean = true
-): Step.Service => ({
-  isDetached: recording.shared !== undefined,
-  isSuspended: () => instance.suspended || recording.isClosing() || recording.astray !== undefined,
-  sleeping: maySleep ? sleeping(recording, instance) : undefined,
-  run: (options, effect) =>
-    Effect.flatMap(Step.Place, (outer) => {
-      const path = outer.next()
-      const attempt: Attempt = {
-        name: nameOf(options.kind, path),
-        path,
-        place: Step.makePlace(`${path}:`, { at: outer.at(), shorten }),
-        codec: codecOf(options.success, options.error === StepFailure.any ? recording.failures.schema : options.error),
-        hash: options.hash === undefined ? undefined : Sha256.hex(options.hash()).slice(0, 16),
-        maySleep
-      }
-      const { reads } = recording
-      const ended =
-        options.lost !== undefined
-          ? once(recording, instance, attempt, effect, options.lost)
-          : Effect.map(
-              options.isRead === true && reads !== undefined
-                ? reading(recording, reads, instance, attempt, effect)
-                : activity(recording, instance, attempt, effect),
-              ({ outcome }) => outcome
-            )
-      return Effect.flatMap(ended, (outcome) => {
-        outer.reach(attempt.place.at())
-        return exitOf(outcome)
-      })
-    }) as never
-})
+  maySleep: boolean = true,
+  isBlocked: boolean = false
+): Step.Service => {
+  const onlyRecorded = (): Step.Service => (isBlocked ? self : make(recording, instance, maySleep, true))
+  const self: Step.Service = {
+    isDetached: recording.shared !== undefined,
+    isTaking: recording.shared?.isShared,
+    endings: RecordedEndings.make(recording, instance, onlyRecorded),
+    isSuspended: () => instance.suspended || recording.isClosing() || recording.astray !== undefined,
+    sleeping: maySleep ? sleeping(recording, instance, isBlocked) : undefined,
+    run: (options, effect) =>
+      Effect.flatMap(Step.Place, (outer) => {
+        const path = outer.next()
+        const attempt: Attempt = {
+          name: nameOf(options.kind, path),
+          path,
+          place: Step.makePlace(`${path}:`, { at: outer.at(), shorten }),
+          codec: codecOf(
+            options.success,
+            options.error === StepFailure.any ? recording.failures.schema : options.error
+          ),
+          hash: options.hash === undefined ? undefined : Sha256.hex(options.hash()).slice(0, 16),
+          maySleep,
+          isBlocked
+        }
+        const { reads } = recording
+        const ended =
+          options.lost !== undefined
+            ? once(recording, instance, attempt, effect, options.lost)
+            : Effect.map(
+                options.isRead === true && reads !== undefined
+                  ? reading(recording, reads, instance, attempt, effect)
+                  : activity(recording, instance, attempt, effect),
+                ({ outcome }) => outcome
+              )
+        return Effect.flatMap(ended, (outcome) => {
+          outer.reach(attempt.place.at())
+          return exitOf(outcome)
+        })
+      }) as never
+  }
+  return self
+}

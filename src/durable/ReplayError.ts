@@ -21,3 +21,36 @@ export class ReplayError extends ErrorCode.TaggedError<ReplayError>("effect-lexi
     step: Schema.String
   }
 ) {}
+
+/**
+ * A step whose input is another one than that recorded.
+ *
+ * @internal
+ */
+export const changed = (step: string) => ({
+  step,
+  message: `The step ${step} of the run is not the one that is recorded: its input has changed`,
+  hint: "Let runs that have begun end with the version of the agent that began them (`version`)"
+})
+
+/**
+ * A step that a fork comes to and its run did not.
+ *
+ * @internal
+ */
+export const unshared = (step: string) => ({
+  step,
+  message: `The run that is forked has not recorded the step ${step}`,
+  hint: "Fork it from an earlier step, and with changes that leave the steps before as they are"
+})
+
+/**
+ * A step that a run waits at which undoes its calls, and does not come to all of them again.
+ *
+ * @internal
+ */
+export const unreached = (step: string) => ({
+  step,
+  message: `The run undoes its calls, and does not come to all of them again: it waits at the step ${step}`,
+  hint: "Let runs that have begun end with the version of the agent that began them (`version`)"
+})

@@ -16,6 +16,7 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as AgentExecutor from "../agent/AgentExecutor.js"
 import type { Agent, Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
+import { notUndoneOf } from "../agent/record/RunRecord.js"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type { AgentResponse } from "../domain/AgentResponse.js"
 import { errorInfo } from "../domain/ErrorInfo.js"
@@ -26,6 +27,7 @@ import * as Permits from "../internal/fiber/Permits.js"
 import * as RunJournal from "../observability/journal/RunJournal.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as Step from "../observability/Step.js"
+import * as Compensations from "../tool/definition/Compensations.js"
 import { interruption, type Outcome, type Payload, type Registry } from "./AgentWorkflow.js"
 import * as ReadRecords from "./engine/ReadRecords.js"
 import * as FencedRuns from "./FencedRuns.js"
@@ -108,6 +110,9 @@ class Attempt {
   /** Requests to people that are open. */
   private readonly requests = new Set<string>()
   private readonly interrupting = Deferred.unsafeMake<void>(FiberId.none)
+  /** The calls that should be undone and are not. */
+  private readonly left: Array<Compensations.NotUndone> = []
+  private isEnding = false
   readonly events: JournalEvents.JournalEvents
   readonly recording: RecordedSteps.Recording
 
@@ -132,7 +137,10 @@ class Attempt {
       commit: this.events.commit,
       shared: source === undefined ? undefined : { adopted, isShared, result: source.result },
       reads: registry.journal === undefined ? undefined : ReadRecords.make(registry.journal, instance.executionId),
-      onWaiting: (name, pending) => this.sleeps(name, pending)
+      onWaiting: (name, pending) => this.sleeps(name, pending),
+      onEnding: (runId) => {
+        if (runId === payload.runId) this.isEnding = true
+      }
     }
   }
 
@@ -186,12 +194,16 @@ class Attempt {
     Effect.asVoid(Deferred.succeed(this.interrupting, undefined))
   )
 
-  /** Completes when this or another process wants the run to end. */
+  /** Completes when this or another process wants the run to end, unless it ends already. */
   private get interrupted(): Effect.Effect<void> {
     const { poll } = this.registry
     const look = Effect.flatMap(this.isInterrupted, (is) => (is ? this.interrupt : Effect.void))
     const looking = Effect.delay(Effect.schedule(look, Schedule.spaced(poll)), poll)
-    return Effect.raceFirst(Deferred.await(this.interrupting), Effect.zipRight(looking, Effect.never))
+    const wanted = Effect.raceFirst(Deferred.await(this.interrupting), Effect.zipRight(looking, Effect.never))
+    return Effect.zipRight(
+      wanted,
+      Effect.suspend(() => (this.isEnding ? Effect.never : Effect.void))
+    )
   }
 
   /** Runs the agent in a fiber of its own: one that is suspended interrupts itself. */
@@ -205,6 +217,7 @@ class Attempt {
       Effect.provideService(Step.Place, Step.makePlace("", { at: payload.startedAt, shorten: RecordedSteps.shorten })),
       Effect.provideService(IdGenerator.IdGenerator, RecordedTime.ids(payload.runId)),
       Effect.provideService(RunJournal.RunJournal, this.events.service),
+      Effect.provideService(Compensations.Reported, (calls) => void this.left.push(...calls)),
       Effect.withClock(RecordedTime.clock(this.recording.clock)),
       Effect.withRandom(RecordedTime.random(payload.runId)),
       payload.system === true ? SystemAccess.grant : SystemAccess.drop
@@ -225,6 +238,10 @@ class Attempt {
         )
     )
   }
+
+  /** The end of the run with what is not undone. */
+  readonly complete = (outcome: Outcome): Outcome =>
+    outcome._tag === "Completed" || this.left.length === 0 ? outcome : { ...outcome, notUndone: notUndoneOf(this.left) }
 
   /** Takes back what the run has asked and nobody has answered. */
   get withdrawn(): Effect.Effect<void> {
@@ -264,7 +281,7 @@ export const execute = (
       if (instance.suspended) yield* attempt.become("waiting")
       return yield* Effect.failCause(exit.cause as Cause.Cause<never>)
     }
-    const outcome = yield* outcomeOf(registry, found.agent, exit)
+    const outcome = attempt.complete(yield* outcomeOf(registry, found.agent, exit))
     yield* attempt.withdrawn
     yield* attempt.events.written
     yield* registry.onState(payload.runId, "ended", outcome)

@@ -43,7 +43,8 @@ export const keepState = (store: RunStore.Service): AgentWorkflow.Registry["onSt
     Effect.flatMap(Clock.currentTimeMillis, (at) => {
       const to = state === "ended" ? stateOf(outcome) : state
       const error = outcome?._tag === "Failed" ? outcome.failure.info : undefined
-      const write = store.update(runId, { from: OPEN, to, at, ...(error === undefined ? {} : { error }) })
+      const notUndone = outcome === undefined || outcome._tag === "Completed" ? undefined : outcome.notUndone
+      const write = store.update(runId, { from: OPEN, to, at, ...(error === undefined ? {} : { error }), notUndone })
       return guard(write).pipe(
         Effect.retry(again),
         Effect.asVoid,

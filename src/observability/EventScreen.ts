@@ -167,6 +167,8 @@ export function* screenBody(given: Body, screen: Screen | undefined): Stepwise.S
       return given.interrupted ? given : { ...given, error: yield* screenError(screen, given.error) }
     case "Degraded":
       return { ...given, error: yield* screenError(screen, given.error) }
+    case "ToolCompensated":
+      return given.error === undefined ? given : { ...given, error: yield* screenError(screen, given.error) }
     default:
       return yield* screenFields(given, screen)
   }

@@ -48,6 +48,20 @@ export interface Sink {
   readonly journal?: EventJournal | undefined
   /** Takes an event that readers and logs have: it is only folded. Present with a `journal`. */
   readonly recall?: ((event: AgentEvent) => void) | undefined
+  /** The calls of the run that can be undone (`tool/definition/Compensations`). `null`: they are not to be undone. */
+  readonly undoable?: Undoable | null | undefined
+}
+
+/**
+ * Where a run keeps its calls that can be undone. Empty until a tool that states a compensation has run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Undoable {
+  calls: object | undefined
+  /** That of the run around it. */
+  readonly outer: Undoable | undefined
 }
 
 /**

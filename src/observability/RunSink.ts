@@ -28,6 +28,9 @@ export interface RunSink {
   readonly logged: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
+const undoableOf = (compensates: boolean, outer: Run.Undoable | null | undefined): Run.Undoable | null =>
+  compensates ? { calls: undefined, outer: outer ?? undefined } : null
+
 /**
  * @since 0.1.0
  * @category constructors
@@ -38,6 +41,8 @@ export const make = (options: {
   readonly parent: Run.Service
   /** Takes the place of the log in a durable run. */
   readonly journal?: RunJournal.Service | undefined
+  /** Whether calls are undone if the run does not succeed; default true. */
+  readonly compensates?: boolean | undefined
 }): RunSink => {
   const { journal, log, parent, reader } = options
   const fold = AgentResponse.fold()
@@ -50,6 +55,7 @@ export const make = (options: {
       sink: {
         live: reader !== undefined || parent.live,
         kept: reader !== undefined || parent.sink.kept !== false,
+        undoable: undoableOf(options.compensates !== false && parent.sink.undoable !== null, parent.sink.undoable),
         push: (event, whole) => {
           fold.push(whole)
           reader?.push(event)
@@ -79,7 +85,8 @@ export const make = (options: {
         },
         settle: () => journal.settle() ?? reader?.settle(),
         journal,
-        recall: fold.push
+        recall: fold.push,
+        undoable: undoableOf(options.compensates !== false, undefined)
       }
     }
   }
@@ -91,6 +98,7 @@ export const make = (options: {
     sink: {
       live: reader !== undefined,
       kept: reader !== undefined || writer !== undefined,
+      undoable: undoableOf(options.compensates !== false, undefined),
       push: (event, whole) => {
         fold.push(whole)
         reader?.push(event)

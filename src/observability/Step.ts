@@ -5,6 +5,7 @@
  *
  * @since 0.1.0
  */
+import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -60,6 +61,31 @@ export interface Sleeping {
 }
 
 /**
+ * How a run ends that undoes its calls. `details` are plain data.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Ending {
+  readonly cause: Cause.Cause<unknown>
+  readonly details: unknown
+}
+
+/**
+ * Keeps how runs end that undo their calls. Once that is decided, no process may go on with such a run: a time limit or
+ * an interruption, which are not recorded, might not come again.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Endings {
+  readonly find: (runId: string) => Effect.Effect<Option.Option<Ending>>
+  readonly keep: (runId: string, ending: Ending) => Effect.Effect<void>
+  /** Takes what is recorded. A step that is not waits until it is interrupted. */
+  readonly onlyRecorded: Service
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -76,6 +102,9 @@ export interface Service {
   readonly isSuspended: () => boolean
   /** True for a run that tries out another course of a run before: it adds nothing to its session or to memory. */
   readonly isDetached?: boolean | undefined
+  /** True where a fork takes steps of another run: what they did belongs to that run. */
+  readonly isTaking?: (() => boolean) | undefined
+  readonly endings?: Endings | undefined
   /** Absent where a wait keeps its fiber. */
   readonly sleeping?: Sleeping | undefined
 }

@@ -20,6 +20,13 @@ import * as ToolPreparation from "./ToolPreparation.js"
 import type * as ToolProgress from "./ToolProgress.js"
 import { Fatality, Outcome, type ToolCall } from "./ToolRunner.js"
 
+/** An outcome with the result of a tool that states a compensation. In a durable run it is encoded. */
+export const Kept = Schema.Struct({
+  ...Outcome.fields,
+  kept: Schema.optional(Schema.Struct({ value: Schema.optional(Schema.Unknown) }))
+})
+export type Kept = typeof Kept.Type
+
 const EncodedFatality = Schema.Struct({
   toolName: Schema.String,
   encoded: Schema.optional(Schema.Unknown),
@@ -60,7 +67,7 @@ export interface Calling {
   readonly call: ToolCall
   readonly params: unknown
   readonly serving: ToolProgress.Serving
-  readonly outcome: (end: ToolOutcome.Finished) => Effect.Effect<Outcome>
+  readonly outcome: (end: ToolOutcome.Finished) => Effect.Effect<Kept>
 }
 
 const unknownOutcome = ({ serving, tool }: Calling): ToolUnknownOutcomeError =>
@@ -71,7 +78,7 @@ const unknownOutcome = ({ serving, tool }: Calling): ToolUnknownOutcomeError =>
     hint: 'Make the tool `idempotent` by its `idempotencyKey`, give it `outcome`, or let people decide (`onUnknown: "ask"`)'
   })
 
-type Lost = Effect.Effect<Option.Option<Outcome>, Fatality>
+type Lost = Effect.Effect<Option.Option<Kept>, Fatality>
 
 const again: Lost = Effect.succeedNone
 
@@ -92,7 +99,7 @@ const asked = (calling: Calling): Lost => {
   )
 }
 
-const Found = Schema.Struct({ known: Schema.Boolean, outcome: Schema.optional(Outcome) })
+const Found = Schema.Struct({ known: Schema.Boolean, outcome: Schema.optional(Kept) })
 
 /** What the probe of the tool finds, recorded. */
 const probed = ({ outcome, params, recorder, serving, tool, tools }: Calling) => {
@@ -123,13 +130,13 @@ const lost = (calling: Calling): Lost =>
   })
 
 /** Runs the call, or takes its recorded outcome. */
-export const run = (calling: Calling, live: Effect.Effect<Outcome, Fatality>): Effect.Effect<Outcome, Fatality> => {
+export const run = (calling: Calling, live: Effect.Effect<Kept, Fatality>): Effect.Effect<Kept, Fatality> => {
   const { call, params, recorder, tool } = calling
   return recorder.run(
     {
       kind: "tool",
       hash: () => JSON.stringify([tool.name, tool.erased.encodeParams(params) ?? call.params]) ?? "",
-      success: Outcome,
+      success: Kept,
       error: failureOf(tool),
       ...(tool.annotations.idempotent === true ? {} : { lost: lost(calling) })
     },

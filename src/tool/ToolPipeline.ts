@@ -22,7 +22,9 @@ import * as SecretParams from "./definition/SecretParams.js"
 import type * as Tool from "./definition/Tool.js"
 import type { Bound } from "./definition/ToolSet.js"
 import type * as ModuleGraph from "./ModuleGraph.js"
+import type { Kept } from "./RecordedTool.js"
 import * as ToolAttempts from "./ToolAttempts.js"
+import type * as ToolCompensation from "./ToolCompensation.js"
 import * as ToolOutcome from "./ToolOutcome.js"
 import * as ToolPreparation from "./ToolPreparation.js"
 import * as ToolProgress from "./ToolProgress.js"
@@ -77,6 +79,55 @@ const jsonOf = (value: unknown): string => Observation.stringify(value) ?? "null
 
 const recordings = OnDemand.make(() => import("./RecordedTool.js"))
 
+const compensations = OnDemand.make(() => import("./ToolCompensation.js"))
+
+/** A call whose arguments are decoded and approved. */
+interface Ready {
+  readonly call: ToolCall
+  readonly tool: Tool.Any
+  readonly params: unknown
+  readonly serving: ToolProgress.Serving
+}
+
+/** Runs the handler of a call, or takes its recorded outcome. */
+const handle = (
+  gate: ApprovalGate.Service,
+  running: Running,
+  ready: Ready,
+  outcome: (end: ToolOutcome.Finished) => Effect.Effect<Kept>
+): Effect.Effect<Kept, Fatality> => {
+  const { options, progress, recorder, run, tools } = running
+  const { params, serving, tool } = ready
+  const live = Effect.flatMap(
+    ToolAttempts.run({
+      tools,
+      tool,
+      params,
+      serving,
+      options,
+      onProgress: (reported, onlyNumbers) => reportsOf(running)?.add(reported, onlyNumbers),
+      onAttempt: (number) => {
+        progress.attempts = number
+      }
+    }),
+    outcome
+  )
+  if (!Step.isRecording(recorder) || tool.erased.isComposed === true) return live
+  return Effect.flatMap(recordings, (recorded) => recorded.run({ recorder, gate, run, tools, ...ready, outcome }, live))
+}
+
+/** Runs the handler of a tool that states a compensation, or stated one when the call was recorded. */
+const handleUndoable = (
+  running: Running,
+  ready: Ready,
+  handled: (keep: ReturnType<typeof ToolCompensation.keeping>) => Effect.Effect<Kept, Fatality>
+): Effect.Effect<Outcome, Fatality> =>
+  Effect.flatMap(compensations, ({ keeping, watch }) => {
+    const { progress } = running
+    const watched = { ...running, ...ready, hasBegun: () => progress.attempts > 0 }
+    return watch(watched, handled(keeping(watched)))
+  })
+
 /** The pipeline of a call from the model's arguments to the outcome. */
 const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Effect.Effect<Outcome, Fatality> => {
   const { options, progress, run, tools } = running
@@ -87,33 +138,22 @@ const pipeline = ({ gate, graph }: Ports, running: Running, call: ToolCall): Eff
     const { asked, params } = yield* ToolPreparation.approve(gate, run, tools, tool, call, decoded, waitedBy(progress))
     return { asked, params, tool }
   })
-  const handled = (tool: Tool.Any, params: unknown, serving: ToolProgress.Serving) =>
-    Effect.flatMap(
-      ToolAttempts.run({
-        tools,
-        tool,
-        params,
-        serving,
-        options,
-        onProgress: (reported, onlyNumbers) => reportsOf(running)?.add(reported, onlyNumbers),
-        onAttempt: (number) => {
-          progress.attempts = number
-        }
-      }),
-      outcome
+  const plain = (ready: Ready): Effect.Effect<Outcome, Fatality> => {
+    const handled = handle(gate, running, ready, outcome)
+    if (!Step.isRecording(running.recorder)) return handled
+    return Effect.flatMap(handled, (one) =>
+      one.kept === undefined ? Exit.succeed(one) : handleUndoable(running, ready, () => Exit.succeed(one))
+    )
+  }
+  const undoable = (ready: Ready) =>
+    handleUndoable(running, ready, (keep) =>
+      handle(gate, running, ready, (end) => Effect.flatMap(outcome(end), (made) => keep(end, made)))
     )
   return Effect.matchEffect(ready, {
     onFailure: (error) => outcome(ToolOutcome.stopped(error)),
     onSuccess: ({ asked, params, tool }) => {
-      const { recorder } = running
-      const serving = servingOf(gate, running, call, tool)
-      const live = handled(tool, params, serving)
-      const ended =
-        !Step.isRecording(recorder) || tool.erased.isComposed === true
-          ? live
-          : Effect.flatMap(recordings, (recorded) =>
-              recorded.run({ recorder, gate, run, tools, tool, call, params, serving, outcome }, live)
-            )
+      const ready: Ready = { call, tool, params, serving: servingOf(gate, running, call, tool) }
+      const ended = tool.erased.compensation === undefined ? plain(ready) : undoable(ready)
       return asked ? Effect.map(ended, (one): Outcome => ({ ...one, approved: true })) : ended
     }
   })
@@ -136,6 +176,7 @@ const servingOf = (
   idempotencyKey: ToolAttempts.keyOf(run.runId, path, options.step, call.id),
   name: tool.name,
   step: options.step,
+  isComposed: tool.erased.isComposed === true,
   isOpen: () => progress.isOpen,
   onWaited: waitedBy(progress),
   waiting: { questions: 0, since: 0 }

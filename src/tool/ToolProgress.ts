@@ -52,6 +52,8 @@ export interface Serving {
   readonly idempotencyKey: string
   readonly name: string
   readonly step: number
+  /** The handler is a run, as that of an agent as a tool is. */
+  readonly isComposed: boolean
   /** False from the result of the call on. */
   readonly isOpen: () => boolean
   /** Takes milliseconds spent waiting for people. */

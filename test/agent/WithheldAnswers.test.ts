@@ -185,6 +185,16 @@ describe("each kind of event of a screened run", () => {
       attempts: 1,
       error
     },
+    ToolCompensated: {
+      _tag: "ToolCompensated",
+      step: 1,
+      id: "c",
+      name: "t",
+      isFailure: true,
+      attempts: 1,
+      durationMs: 1,
+      error
+    },
     ApprovalRequested: { _tag: "ApprovalRequested", id: "p", toolCallId: "c", name: "t", params: { a: text } },
     // Written by a person.
     ApprovalResolved: undefined,

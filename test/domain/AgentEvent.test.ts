@@ -38,6 +38,17 @@ const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof Age
     attempts: 2,
     error: { tag: "E", code: "C", message: "m", hint: "h" }
   },
+  ToolCompensated: {
+    _tag: "ToolCompensated",
+    step: 1,
+    id: "c",
+    name: "n",
+    callRunId: RunId.make("r2"),
+    isFailure: true,
+    attempts: 2,
+    durationMs: 1,
+    error: { tag: "E", message: "m" }
+  },
   ApprovalRequested: { _tag: "ApprovalRequested", id: "a", toolCallId: "c", name: "n", params: [1], reason: "r" },
   ApprovalResolved: { _tag: "ApprovalResolved", id: "a", toolCallId: "c", approved: false, reason: "r" },
   Delegated: { _tag: "Delegated", toAgent: "b", childRunId: RunId.make("r2"), message: "m", handoff: true },

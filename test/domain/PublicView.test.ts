@@ -106,6 +106,17 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     cutOff: true
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "input", guard: "guard", action: "block", reason: "reason" },
+  ToolCompensated: {
+    _tag: "ToolCompensated",
+    step: 1,
+    id: "id",
+    name: "name",
+    callRunId: "callRunId" as RunId,
+    isFailure: true,
+    attempts: 2,
+    durationMs: 3,
+    error
+  },
   ProviderToolUsed: {
     _tag: "ProviderToolUsed",
     step: 1,
@@ -207,6 +218,16 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
   NodeFinished: undefined,
   UsageReported: { usage: whole.UsageReported.usage, finishReason: "finishReason", cutOff: true },
   GuardTriggered: { stage: "input", guard: "", action: "block" },
+  ToolCompensated: {
+    step: 1,
+    id: "id",
+    name: "name",
+    callRunId: "callRunId",
+    isFailure: true,
+    attempts: 2,
+    durationMs: 3,
+    error: seen
+  },
   ProviderToolUsed: {
     step: 1,
     id: "p",
@@ -272,6 +293,7 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
   Delegated: ["toAgent", "childRunId"],
   UsageReported: ["finishReason"],
   GuardTriggered: ["stage", "action"],
+  ToolCompensated: ["id", "name", "callRunId"],
   ProviderToolUsed: ["id", "name", "params.query"],
   ToolProgress: ["id", "name", "message"],
   NodeEmitted: ["graph", "node", "value.city", "value.key"],

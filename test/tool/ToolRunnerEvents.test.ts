@@ -16,6 +16,7 @@ import * as Run from "../../src/observability/Run.js"
 import * as Step from "../../src/observability/Step.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
+import * as RecordedTool from "../../src/tool/RecordedTool.js"
 import * as ToolRunner from "../../src/tool/ToolRunner.js"
 import { call, layer, make, run } from "./RecordedRun.js"
 
@@ -179,7 +180,7 @@ describe("events", () => {
       const replay: Step.Service = {
         run: (options) =>
           Effect.suspend(() => {
-            seen.push([options.kind, options.hash?.(), options.success === (ToolRunner.Outcome as unknown)])
+            seen.push([options.kind, options.hash?.(), options.success === (RecordedTool.Kept as unknown)])
             return Effect.succeed(outcome as never)
           }),
         isSuspended: () => false

@@ -63,6 +63,7 @@ export const changed = (record: RunRecord, change: Change): RunRecord => {
     updatedAt: change.at,
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(isEnded(change.to) ? { endedAt: change.at } : {}),
-    ...(change.error === undefined ? {} : { error: change.error })
+    ...(change.error === undefined ? {} : { error: change.error }),
+    ...(change.notUndone === undefined ? {} : { notUndone: change.notUndone })
   }
 }

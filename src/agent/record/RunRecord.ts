@@ -6,6 +6,7 @@
 import * as Schema from "effect/Schema"
 import { ErrorInfo } from "../../domain/ErrorInfo.js"
 import { RunId, SessionId, UserId } from "../../domain/Ids.js"
+import type * as Compensations from "../../tool/definition/Compensations.js"
 
 const NAME = "effect-lexigram/agent/RunRecord"
 
@@ -94,6 +95,41 @@ export const ForkedFrom = Schema.Struct({ runId: RunId, step: Schema.NonNegative
 export interface ForkedFrom extends Schema.Schema.Type<typeof ForkedFrom> {}
 
 /**
+ * A tool call that should be undone because the run failed or was interrupted, and is not, or nobody knows whether it
+ * is. `runId` is the run of the call: the run itself, or one inside of it.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const NotUndone = Schema.Struct({
+  runId: RunId,
+  toolCallId: Schema.String,
+  tool: Schema.String,
+  error: ErrorInfo
+}).annotations({ identifier: `${NAME}/NotUndone` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface NotUndone extends Schema.Schema.Type<typeof NotUndone> {}
+
+/** The most calls that a record names. */
+const MOST_NOT_UNDONE = 100
+
+/**
+ * The calls as the record of their run has them.
+ *
+ * @internal
+ */
+export const notUndoneOf = (calls: ReadonlyArray<Compensations.NotUndone>): ReadonlyArray<NotUndone> =>
+  calls.slice(0, MOST_NOT_UNDONE).map(({ call, error }) => ({
+    runId: call.runId,
+    toolCallId: call.id.slice(0, 256),
+    tool: call.name,
+    error
+  }))
+
+/**
  * Times are milliseconds since the epoch.
  *
  * @since 0.1.0
@@ -119,7 +155,9 @@ export const RunRecord = Schema.Struct({
   endedAt: Schema.optional(Schema.Number),
   forkedFrom: Schema.optional(ForkedFrom),
   /** Why the run failed. */
-  error: Schema.optional(ErrorInfo)
+  error: Schema.optional(ErrorInfo),
+  /** The calls that are not undone, at most 100. Absent if all are, or no call had to be. */
+  notUndone: Schema.optional(Schema.Array(NotUndone))
 }).annotations({ identifier: NAME })
 /**
  * @since 0.1.0

@@ -9,7 +9,7 @@ import type * as Option from "effect/Option"
 import type { ErrorInfo } from "../../domain/ErrorInfo.js"
 import type { SessionId } from "../../domain/Ids.js"
 import type { RunError } from "./RunError.js"
-import type { RunRecord, RunState } from "./RunRecord.js"
+import type { NotUndone, RunRecord, RunState } from "./RunRecord.js"
 
 /**
  * The caller. A run belongs to the user it was started for; a run that the system started for no user is visible only
@@ -69,6 +69,7 @@ export interface Change {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly error?: ErrorInfo | undefined
+  readonly notUndone?: ReadonlyArray<NotUndone> | undefined
   /** The session of the run; one that it already has stays. */
   readonly sessionId?: SessionId | undefined
 }

@@ -13,6 +13,7 @@ import type { AgentEvent } from "../../domain/AgentEvent.js"
 import * as AgentEvents from "../../domain/AgentEvent.js"
 import type { ErrorInfo } from "../../domain/ErrorInfo.js"
 import type { RunId, SessionId } from "../../domain/Ids.js"
+import type { NotUndone } from "../../tool/definition/Compensations.js"
 
 /**
  * The newest events that are kept at least. A reader that lacks older ones reads the log.
@@ -36,6 +37,8 @@ export class LiveRun {
   /** Its last event: readers get it once the record has its last state. */
   last: AgentEvents.Of<"Error"> | AgentEvents.Of<"Finished"> | undefined
   sessionId: SessionId | undefined
+  /** The calls that should be undone and are not. */
+  readonly notUndone: Array<NotUndone> = []
   fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
   private events: Array<AgentEvent> = []
   /** The number of the first event that is certain to be kept. */

@@ -15,8 +15,9 @@ import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
 import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import type * as Permits from "../../internal/fiber/Permits.js"
+import * as Compensations from "../../tool/definition/Compensations.js"
 import type { RunError } from "../record/RunError.js"
-import type { RunState } from "../record/RunRecord.js"
+import { notUndoneOf, type RunState } from "../record/RunRecord.js"
 import type * as RunStore from "../record/RunStore.js"
 import { failureOf, type LiveRun } from "./LiveRun.js"
 
@@ -60,6 +61,7 @@ const settle = ({ live, store }: Pump, exit: Exit.Exit<unknown, unknown>): Effec
         to,
         at,
         sessionId: live.sessionId,
+        ...(live.notUndone.length === 0 ? {} : { notUndone: notUndoneOf(live.notUndone) }),
         ...(failure === undefined ? {} : { error: failure })
       })
       .pipe(Effect.retry(again), Effect.catchAll(warn(live.runId, to)))
@@ -91,7 +93,7 @@ export const run = (pump: Pump): Effect.Effect<void> => {
     const to = live.isWaiting ? "waiting" : "running"
     if (to === state) return Effect.sync(() => live.push(taken))
     return Effect.map(become(to), () => live.push(taken))
-  })
+  }).pipe(Effect.provideService(Compensations.Reported, (calls) => void live.notUndone.push(...calls)))
   const left = Effect.sync(() => {
     leave()
     permit.release()

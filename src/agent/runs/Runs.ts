@@ -111,8 +111,8 @@ export interface Service {
    */
   readonly events: (runId: string, options?: EventsOptions | undefined) => Stream.Stream<AgentEvent, RunError>
   /**
-   * Interrupts a run and returns its record when it has ended. `not-running` if it had ended before, or if another
-   * process would have to do it.
+   * Interrupts a run, undoes its calls whose tools say how (`compensate`), and returns its record when it has ended.
+   * `not-running` if it had ended before, or if another process would have to do it.
    */
   readonly interrupt: (runId: string, access?: Access | undefined) => Effect.Effect<RunRecord, RunError>
   /** Adds a message of the user, which the model sees with its next call. `not-running`, `full`. */

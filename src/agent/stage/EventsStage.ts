@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Usage from "../../domain/Usage.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as Spanned from "../../internal/fiber/Spanned.js"
 import * as AgentDomainEvents from "../../observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../observability/AgentHooks.js"
@@ -24,6 +25,8 @@ import { Fatality } from "../../tool/ToolRunner.js"
 import { infoOf } from "../definition/RunIdentity.js"
 import { conclude, type Stage, type State } from "../definition/Stage.js"
 import * as GuardChecks from "./GuardChecks.js"
+
+const compensations = OnDemand.make(() => import("../conversation/UndoneCalls.js"))
 
 const failureOf = (exit: Exit.Failure<unknown, unknown>): ErrorInfo => {
   if (Cause.isInterruptedOnly(exit.cause)) return { tag: "InterruptedError", message: "The run was interrupted" }
@@ -113,8 +116,7 @@ export const stage: Stage = {
         Strategy.emitTerminal(state.notes.screened ?? run, exit, durationMs, state.notes.session?.id)
         return exit
       }
-      const end = (exit: Exit.Exit<Answer, any>): Effect.Effect<Answer, any> => {
-        if (step.isSuspended()) return exit
+      const finish = (exit: Exit.Exit<Answer, any>): Effect.Effect<Answer, any> => {
         if (!hooks.has(AgentHooks.AgentCompletedHook)) return ended(exit)
         const payload = {
           ...infoOf(state),
@@ -127,6 +129,11 @@ export const stage: Stage = {
           conclude(hooks.call(AgentHooks.AgentCompletedHook, payload), { state, stage: "hooks" }),
           () => ended(exit)
         )
+      }
+      const end = (exit: Exit.Exit<Answer, any>): Effect.Effect<Answer, any> => {
+        if (step.isSuspended()) return exit
+        if (run.sink.undoable?.calls === undefined) return finish(exit)
+        return Effect.flatMap(compensations, ({ settle }) => settle(run, exit, finish))
       }
       const wait = run.unsafeEmit({
         _tag: "Started",
@@ -148,7 +155,10 @@ export const stage: Stage = {
         const said = run.unsafeEmit({ _tag: "Message", text: answer.text, output: answer.output })
         return said === undefined ? Effect.succeed(answer) : Effect.as(said, answer)
       })
-      return Effect.matchCauseEffect(restore(answered), {
+      const { endings } = step
+      const program =
+        endings === undefined ? answered : Effect.flatMap(compensations, ({ begin }) => begin(run, endings, answered))
+      return Effect.matchCauseEffect(restore(program), {
         onFailure: (cause) => end(Exit.failCause(cause)),
         onSuccess: (answer) => end(Exit.succeed(answer))
       })

@@ -51,7 +51,18 @@ const page = 500
 /** One of this many inserts removes old runs. */
 const dropEvery = 16
 
-const columns = ["run_id", "user_id", "fingerprint", "state", "updated_at", "ended_at", "session", "error", "body"]
+const columns = [
+  "run_id",
+  "user_id",
+  "fingerprint",
+  "state",
+  "updated_at",
+  "ended_at",
+  "session",
+  "error",
+  "not_undone",
+  "body"
+]
 const selected = columns.join(", ")
 
 interface Row {
@@ -63,6 +74,7 @@ interface Row {
   readonly ended_at: number | null
   readonly session: string | null
   readonly error: string | null
+  readonly not_undone: string | null
   readonly body: string
 }
 
@@ -74,12 +86,14 @@ const statements = ({ dialect }: Database.Database) => {
   return {
     insert: dialect.sql(
       `INSERT INTO lex_run_records
-        (run_id, fingerprint, user_id, session_id, agent, state, created_at, updated_at, ended_at, session, error, body)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING`
+        (run_id, fingerprint, user_id, session_id, agent, state, created_at, updated_at, ended_at, session, error, not_undone,
+        body)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING`
     ),
     get: dialect.sql(`SELECT ${selected} FROM lex_run_records WHERE run_id = ?`),
     update: dialect.sql(
       `UPDATE lex_run_records SET state = ?, updated_at = ?, ended_at = ?, error = COALESCE(?, error),
+        not_undone = COALESCE(?, not_undone),
         session_id = COALESCE(session_id, ?), session = COALESCE(session, ?)
       WHERE run_id = ? AND ended_at IS NULL AND ${dialect.oneOf("state || ''")} RETURNING ${selected}`
     ),
@@ -109,8 +123,9 @@ const recordOf = Effect.fnUntraced(function* (row: Row) {
   const body = yield* parse(row.body)
   const session = row.session === null ? {} : { sessionId: yield* parse(row.session) }
   const error = row.error === null ? {} : { error: yield* parse(row.error) }
+  const notUndone = row.not_undone === null ? {} : { notUndone: yield* parse(row.not_undone) }
   const ended = row.ended_at === null ? {} : { endedAt: Number(row.ended_at) }
-  const changing = { state: row.state, updatedAt: Number(row.updated_at), ...session, ...ended, ...error }
+  const changing = { state: row.state, updatedAt: Number(row.updated_at), ...session, ...ended, ...error, ...notUndone }
   return yield* Effect.mapError(decode({ ...body, ...changing }), unreadable)
 })
 
@@ -121,7 +136,7 @@ const ownerOf = ({ system, userId }: RunRecord): string | null =>
   system === true ? IndexKey.everybody : IndexKey.orNull(userId)
 
 const rowOf = (record: RunRecord, fingerprint: string): ReadonlyArray<Param> => {
-  const { createdAt, endedAt, error, sessionId, state, updatedAt, ...rest } = record
+  const { createdAt, endedAt, error, notUndone, sessionId, state, updatedAt, ...rest } = record
   return [
     IndexKey.of(record.runId),
     fingerprint,
@@ -134,6 +149,7 @@ const rowOf = (record: RunRecord, fingerprint: string): ReadonlyArray<Param> => 
     endedAt ?? (isEnded(state) ? updatedAt : null),
     textOrNull(sessionId),
     textOrNull(error),
+    textOrNull(notUndone),
     ExactJson.encode({ ...rest, createdAt })
   ]
 }
@@ -207,6 +223,7 @@ const makeService = (database: Database.Database, options: Options | undefined):
           change.at,
           isEnded(change.to) ? change.at : null,
           textOrNull(change.error),
+          textOrNull(change.notUndone),
           IndexKey.orNull(change.sessionId),
           textOrNull(change.sessionId),
           IndexKey.of(runId),

@@ -78,3 +78,12 @@ export const messages = ({ types }: Dialect): ReadonlyArray<string> => [
     PRIMARY KEY (run_id, last)
   )`
 ]
+
+/**
+ * The calls of a run that should be undone and are not, as JSON.
+ *
+ * @category schemas
+ */
+export const undone = ({ types }: Dialect): ReadonlyArray<string> => [
+  `ALTER TABLE lex_run_records ADD COLUMN not_undone ${types.text}`
+]

@@ -34,6 +34,7 @@ const makeTranslate = (state: ReasoningState, { onEvent, show = "reasoning" }: I
       case "Critique":
       case "ToolCall":
       case "ToolResult":
+      case "ToolCompensated":
       case "TextRetracted":
       case "AnswerRejected":
         return { ...body, step: numberOf(body.step) }

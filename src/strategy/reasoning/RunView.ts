@@ -81,6 +81,7 @@ const stepped = (body: Body, of: (step: number) => number): Body => {
     case "Critique":
     case "ToolCall":
     case "ToolResult":
+    case "ToolCompensated":
     case "TextRetracted":
     case "AnswerRejected":
       return { ...body, step: of(body.step) }

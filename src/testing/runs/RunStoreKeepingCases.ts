@@ -24,11 +24,13 @@ const changing: ReadonlyArray<Case> = [
     for (const state of ["completed", "failed", "interrupted"] as const) {
       yield* add(store, state)
       const error = { tag: "LlmError", message: "no" }
+      const notUndone = [{ runId: record("inner").runId, toolCallId: "c", tool: "book", error }]
       const ended = some(
-        yield* store.update(state, { from: ["running"], to: state, at: epoch + 5, error }),
+        yield* store.update(state, { from: ["running"], to: state, at: epoch + 5, error, notUndone }),
         "the ended run"
       )
       equal([ended.record.state, ended.record.endedAt, ended.record.error], [state, epoch + 5, error], "the end")
+      equal(ended.record.notUndone, notUndone, "the calls that are not undone")
       const again = some(
         yield* store.update(state, { from: [state, "running"], to: "running", at: epoch + 6 }),
         "the second change"
@@ -69,6 +71,9 @@ const adding: ReadonlyArray<Case> = [
       labels: { team: "a\u0000b", constructor: "1", "\ud83d": "" },
       forkedFrom: { runId: record("root").runId, step: 3 },
       error: { tag: "LlmError", code: "LEX_ERR_LLM_001", message: "no \ud800", hint: "h" },
+      notUndone: [
+        { runId: record("inner").runId, toolCallId: "c \ud800", tool: "book", error: { tag: "E", message: "m" } }
+      ],
       state: "failed"
     })
     const kept = { ...full, endedAt: epoch + 9, tenantId: record("-", { userId: "tenant" }).userId }

@@ -61,6 +61,8 @@ export interface Stage {
   readonly worked: () => number
   /** How often the model was asked. */
   readonly asked: () => number
+  /** What calls of `book` were undone, in order. */
+  readonly undone: () => ReadonlyArray<string>
 }
 
 /**
@@ -103,6 +105,11 @@ const answerTo = (request: LlmClient.LlmRequest): TestModel.Turn => {
   const [input = "", ...steered] = textsOf(request)
   const results = resultsOf(request)
   if (["work", "danger", "ask"].includes(input) && results.length === 0) return { calls: [{ name: input }] }
+  if (input === "trip" && results.length < 3) {
+    return {
+      calls: [results.length < 2 ? { name: "book", params: { place: `p${results.length}` } } : { name: "work" }]
+    }
+  }
   if (results.length > 0) return { text: [...results.map(String), ...steered].join(" | ") }
   if (input === "slow") return { text: pieces, partDelay: "1 hour" }
   if (input === "fail") {
@@ -112,8 +119,9 @@ const answerTo = (request: LlmClient.LlmRequest): TestModel.Turn => {
 }
 
 /**
- * The agents `helper` and `clerk`, alike. `work` waits until the case opens its gate, `danger` needs approval, and
- * `ask` asks for a row.
+ * The agents `helper` and `clerk`, alike. `work` waits until the case opens its gate, `danger` needs approval, `ask`
+ * asks for a row, and `book` books a place, which can be undone unless it is `p0`. On the input `trip` the agent books
+ * `p0` and `p1`, and works.
  *
  * @since 0.1.0
  * @category constructors
@@ -125,6 +133,7 @@ export const prepare: Effect.Effect<{
   let working = 0
   let worked = 0
   let asked = 0
+  const undone: Array<string> = []
   const work = Tool.make("work", {
     description: "Works",
     timeout: "1000 days",
@@ -150,7 +159,19 @@ export const prepare: Effect.Effect<{
         answer._tag === "accept" ? `row ${answer.content.row}` : answer._tag
       ).pipe(Effect.orDie)
   })
-  const tools = [work, danger, ask]
+  const book = Tool.make("book", {
+    description: "Books a place",
+    parameters: { place: Schema.String },
+    success: Schema.Struct({ id: Schema.String }),
+    retries: 0,
+    handler: ({ place }) => Effect.succeed({ id: `#${place}` }),
+    compensate: ({ place }, { id }) =>
+      Effect.suspend(() => {
+        undone.push(`${place} ${id}`)
+        return place === "p0" ? Effect.fail("too late") : Effect.void
+      })
+  })
+  const tools = [work, danger, ask, book]
   const agents = ["helper", "clerk"].map((name) =>
     Agent.make(name, { system: name, tools, limits: { llmTimeout: "1 day" } })
   )
@@ -164,7 +185,8 @@ export const prepare: Effect.Effect<{
       open: Effect.asVoid(Deferred.succeed(gate, undefined)),
       working: () => working,
       worked: () => worked,
-      asked: () => asked
+      asked: () => asked,
+      undone: () => undone
     }
   }
 })

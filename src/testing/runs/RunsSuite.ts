@@ -12,6 +12,7 @@ import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import * as RunsCase from "./RunsCase.js"
 import * as Control from "./RunsControlCases.js"
 import * as Events from "./RunsEventCases.js"
+import * as Policy from "./RunsPolicyCases.js"
 import * as Start from "./RunsStartCases.js"
 
 /**
@@ -40,6 +41,7 @@ export const cases = (capabilities: Runs.Service["capabilities"]): ReadonlyArray
   ...Start.cases,
   ...Events.cases,
   ...Control.cases,
+  ...Policy.cases,
   ...Control.capabilities(capabilities)
 ]
 

@@ -10,12 +10,21 @@ import * as Either from "effect/Either"
 import type * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import type * as Schema from "effect/Schema"
-import type { StandardSchema } from "../../internal/text/StandardSchema.js"
+import { isStandard, type StandardSchema } from "../../internal/text/StandardSchema.js"
 import { isConnectionFailure } from "./ConnectionFailure.js"
 import { stringify } from "./Observation.js"
 import * as ParameterCodec from "./Parameters.js"
 import { never, predicateOf } from "./ToolCombinators.js"
-import { type Annotations, type Any, build, type CallInfo, type Erased, type Tool } from "./ToolContract.js"
+import {
+  type Annotations,
+  type Any,
+  build,
+  type CallInfo,
+  type Compensation,
+  type CompensationInfo,
+  type Erased,
+  type Tool
+} from "./ToolContract.js"
 import { ToolDefinitionError } from "./ToolError.js"
 
 export { isConnectionFailure } from "./ConnectionFailure.js"
@@ -24,6 +33,8 @@ export {
   type Annotations,
   type Any,
   type CallInfo,
+  type Compensation,
+  type CompensationInfo,
   type Erased,
   type ErrorOf,
   fromParts,
@@ -122,6 +133,15 @@ export const make = <
     readonly outcome?:
       | ((params: ParametersType<P>, call: CallInfo) => Effect.Effect<Option.Option<A>, unknown, R>)
       | undefined
+    /**
+     * Undoes a call that succeeded, if its run fails or is interrupted: a payment is refunded, a booking canceled. The
+     * compensations of a run run one at a time, in the reverse order in which the calls ended, each once, with the
+     * timeout and the retries of the tool. What one fails with is an event (`ToolCompensated`), and the others still
+     * run. In a durable run the result passes through `success`; without a schema, it is what JSON leaves of it.
+     */
+    readonly compensate?:
+      | ((params: ParametersType<P>, result: NoInfer<A>, info: CompensationInfo) => Effect.Effect<unknown, unknown, R>)
+      | undefined
   } & Annotations
 ): Tool<ParametersType<P>, A, Fatal extends true ? F : never, R, F> => {
   const codec = ParameterCodec.make(`tool "${name}"`, options.parameters, options.parametersJsonSchema)
@@ -139,10 +159,29 @@ export const make = <
       encodeParams: codec.encode,
       encode: ParameterCodec.encoder(options.success),
       ...failureCodec(options.failure),
-      outcome: options.outcome
+      outcome: options.outcome,
+      compensation: compensationOf(options.compensate, options.success)
     }
   })
 }
+
+/** What JSON leaves of a value; nothing of one that has no JSON. */
+const plain = (value: unknown): unknown => {
+  if (typeof value === "string") return value
+  const text = stringify(value)
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** A Standard Schema has no way back, so that a result is kept as it is. */
+const compensationOf = (
+  run: Compensation["run"] | undefined,
+  success: Schema.Schema<any, any, never> | StandardSchema<any, any> | undefined
+): Compensation | undefined =>
+  run === undefined
+    ? undefined
+    : success === undefined || isStandard(success)
+      ? { run, encode: (result) => Effect.sync(() => plain(result)), decode: Effect.succeed }
+      : { run, encode: ParameterCodec.encoder(success), decode: ParameterCodec.decoder(success) }
 
 const treatmentOf = (options: {
   readonly handler: Erased["handle"]

@@ -96,6 +96,7 @@ export const annotate: {
         retries: annotations.retries ?? self.annotations.retries,
         idempotent: annotations.idempotent ?? annotations.readOnly ?? self.annotations.idempotent,
         readOnly: annotations.readOnly ?? self.annotations.readOnly,
+        onUnknown: annotations.onUnknown ?? self.annotations.onUnknown,
         polling: annotations.polling ?? self.annotations.polling,
         owner: annotations.owner ?? self.annotations.owner,
         secretParams: annotations.secretParams ?? self.annotations.secretParams
@@ -114,14 +115,27 @@ export const provideContext: {
   <P, A, E, R, F, R2>(self: Tool<P, A, E, R, F>, context: Context.Context<R2>): Tool<P, A, E, Exclude<R, R2>, F>
 } = dual(
   2,
-  <P, A, E, R, F, R2>(self: Tool<P, A, E, R, F>, context: Context.Context<R2>): Tool<P, A, E, Exclude<R, R2>, F> =>
-    build({
+  <P, A, E, R, F, R2>(self: Tool<P, A, E, R, F>, context: Context.Context<R2>): Tool<P, A, E, Exclude<R, R2>, F> => {
+    const { compensation, outcome } = self.erased
+    return build({
       ...(self as unknown as Any),
       erased: {
         ...self.erased,
-        handle: (params, call) => CapturedContext.provide(self.erased.handle(params, call), context)
+        handle: (params, call) => CapturedContext.provide(self.erased.handle(params, call), context),
+        ...(outcome === undefined
+          ? {}
+          : { outcome: (params, call) => CapturedContext.provide(outcome(params, call), context) }),
+        ...(compensation === undefined
+          ? {}
+          : {
+              compensation: {
+                ...compensation,
+                run: (params, result, info) => CapturedContext.provide(compensation.run(params, result, info), context)
+              }
+            })
       }
     })
+  }
 )
 
 /**

@@ -37,6 +37,20 @@ export interface CallInfo {
 }
 
 /**
+ * The compensation that undoes a call. `id` is that of the call; `idempotencyKey` is another key than that of the call,
+ * the same on every attempt at the compensation.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface CompensationInfo extends CallInfo {
+  /** The `idempotencyKey` of the call that is undone. */
+  readonly callKey: string
+  /** Whether the run failed or was interrupted. */
+  readonly reason: "failed" | "interrupted"
+}
+
+/**
  * How a tool is run. Unset fields take the defaults of the runner: 30 s, and 3 attempts in all.
  *
  * @since 0.1.0
@@ -99,6 +113,19 @@ export interface Tool<in P, out A, out E = never, out R = never, out F = never> 
 }
 
 /**
+ * How calls of a tool are undone, as its runner sees it. The result of a call is kept as `encode` returns it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Compensation {
+  /** User code: it may throw, or return something else than an Effect. */
+  readonly run: (params: any, result: any, info: CompensationInfo) => Effect.Effect<unknown, unknown, any>
+  readonly encode: (result: unknown) => Effect.Effect<unknown, string>
+  readonly decode: (encoded: unknown) => Effect.Effect<unknown, string>
+}
+
+/**
  * A tool as its runner sees it.
  *
  * @since 0.1.0
@@ -114,6 +141,8 @@ export interface Erased {
   readonly decodeFailure: (encoded: unknown) => unknown
   /** Looks for the result of a call whose end is unknown. */
   readonly outcome?: ((params: any, call: CallInfo) => Effect.Effect<Option.Option<unknown>, unknown, any>) | undefined
+  /** How its calls are undone. */
+  readonly compensation?: Compensation | undefined
   /**
    * Its handler is made of steps, as an agent is: a durable run records those and not the call.
    */

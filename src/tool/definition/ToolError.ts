@@ -81,6 +81,21 @@ export class ToolUnknownOutcomeError extends ErrorCode.TaggedError<ToolUnknownOu
 )("ToolUnknownOutcomeError", { ...fields("LEX_ERR_AGT_123"), idempotencyKey: Schema.String }) {}
 
 /**
+ * A call of a run that failed or was interrupted is not undone: its compensation failed (`failed`), or nobody knows
+ * whether the call or its compensation had its effect (`unknown`). The failure of the compensation is the `cause`.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolCompensationError extends ErrorCode.TaggedError<ToolCompensationError>(
+  "effect-lexigram/tool/ToolError/ToolCompensationError"
+)("ToolCompensationError", {
+  ...fields("LEX_ERR_AGT_127"),
+  callId: Schema.String,
+  reason: Schema.Literal("failed", "unknown")
+}) {}
+
+/**
  * The approver did not allow the call.
  *
  * @since 0.1.0
@@ -125,7 +140,8 @@ export const ToolError = ErrorCode.Union(
   ToolApprovalDeniedError,
   ToolCallLimitError,
   ToolDefinitionError,
-  ToolUnknownOutcomeError
+  ToolUnknownOutcomeError,
+  ToolCompensationError
 )
 /**
  * @since 0.1.0

@@ -136,13 +136,20 @@ describe("Tool.make", () => {
   })
 
   it("replaces annotations field by field, without changing the original", () => {
-    const tool = Tool.make("t", { description: "d", timeout: "1 second", owner: "a", handler: () => Effect.void })
+    const tool = Tool.make("t", {
+      description: "d",
+      timeout: "1 second",
+      owner: "a",
+      onUnknown: "ask",
+      handler: () => Effect.void
+    })
     const changed = tool.pipe(Tool.annotate({ retries: 2, owner: "b" }))
     assert.deepStrictEqual(changed.annotations, {
       timeout: "1 second",
       retries: 2,
       idempotent: undefined,
       readOnly: undefined,
+      onUnknown: "ask",
       polling: undefined,
       secretParams: undefined,
       owner: "b"
