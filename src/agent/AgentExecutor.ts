@@ -16,6 +16,7 @@ import type * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as Health from "../observability/Health.js"
 import type { Agent } from "./definition/AgentDefinition.js"
 import type { ExecutorError } from "./RunStages.js"
+import type { RunPolicy } from "./record/RunPolicy.js"
 
 export type { ExecutorError } from "./RunStages.js"
 
@@ -46,6 +47,8 @@ export interface AgentRequest {
    * handoffs, with the filters of these handoffs; else the called one.
    */
   readonly startWith?: "last" | "called" | undefined
+  /** Limits, retries and fallbacks of this run, as data. Default: those of the agent and the executor. */
+  readonly policy?: RunPolicy | undefined
   /** The id of the run, for callers that need it in advance; must be unique. Default: a new id. */
   readonly runId?: string | undefined
 }

@@ -16,7 +16,7 @@ import type * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import { RunId, type TurnId } from "../domain/Ids.js"
+import { RunId } from "../domain/Ids.js"
 import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Governance from "../governance/Governance.js"
@@ -34,7 +34,6 @@ import * as ModelSettings from "../llm/model/ModelSettings.js"
 import { TokenCounter } from "../llm/model/TokenCounter.js"
 import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as EventBus from "../observability/EventBus.js"
-import * as Health from "../observability/Health.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as RunJournal from "../observability/journal/RunJournal.js"
 import * as Run from "../observability/Run.js"
@@ -57,64 +56,32 @@ import * as ToolRunner from "../tool/ToolRunner.js"
 import { AgentExecutor, type AgentRequest, type Service } from "./AgentExecutor.js"
 import * as AgentConfig from "./definition/AgentConfig.js"
 import type * as Agent from "./definition/AgentDefinition.js"
-import type { Collaborators, Notes, Placed, State } from "./definition/Stage.js"
-import { compose, insert } from "./definition/Stage.js"
+import type { Collaborators, Placed, State } from "./definition/Stage.js"
+import { compose, insert, newNotes } from "./definition/Stage.js"
 import * as RunContext from "./RunContext.js"
 import { unwrap } from "./RunFailure.js"
+import type { Applied } from "./RunPolicies.js"
 import * as RunPreparation from "./RunPreparation.js"
 import * as RunProgram from "./RunProgram.js"
 import * as RunStages from "./RunStages.js"
+import type { RunPolicy } from "./record/RunPolicy.js"
 import * as Steering from "./record/Steering.js"
 import * as EventsStage from "./stage/EventsStage.js"
 import * as GovernedCalls from "./stage/GovernedCalls.js"
 import * as RunInterceptors from "./stage/RunInterceptors.js"
-
-/** The default model, then each distinct model of a role. */
-const models = ({ client, router }: Collaborators): Effect.Effect<ReadonlyArray<Health.Check>> =>
-  Effect.map(
-    Effect.forEach(ModelRouter.roles, (role) => Effect.map(router.resolve(role), ({ client }) => ({ role, client }))),
-    (routed) => {
-      const clients = new Map<LlmClient.Service, string>([[client, "llm"]])
-      for (const { client, role } of routed) if (!clients.has(client)) clients.set(client, `llm: ${role}`)
-      return Array.from(clients, ([{ health }, name]) => ({ name, check: health }))
-    }
-  )
-
-/** The other collaborators that runs wait for. A run continues without its memory and its log. */
-const parts = ({ governance, memory, sessions }: Collaborators, log: RunLog.Service): ReadonlyArray<Health.Check> => [
-  { name: "memory", check: memory.health, optional: true },
-  { name: "sessions", check: sessions.health },
-  ...(governance.enabled === false
-    ? []
-    : [{ name: "governance", check: Effect.asVoid(governance.checkBudget({ cost: 0 })) }]),
-  ...(log.enabled ? [{ name: "runLog", check: Effect.asVoid(log.read(unlogged, { limit: 1 })), optional: true }] : [])
-]
-
-/** No run has this id, so reading it from the log is cheap. */
-const unlogged = RunId.make("health")
 
 const capacity = 64
 
 /** Only agents with guards of their own need it. */
 const guardPipelines = OnDemand.make(() => import("../guard/pipeline/DefaultGuardPipeline.js"))
 
+const health = OnDemand.make(() => import("./ExecutorHealth.js"))
+
+/** Only runs with a policy need it. */
+const policies = OnDemand.make(() => import("./RunPolicies.js"))
+
 /** Ids that are valid without a check by their schema. */
 const plainId = /^[0-9A-Za-z_-]{1,256}$/
-
-const noTurns: ReadonlySet<TurnId> = new Set()
-
-const newNotes = (): Notes => ({
-  session: undefined,
-  shown: noTurns,
-  keep: undefined,
-  files: [],
-  blocked: false,
-  screened: undefined,
-  guarded: new Map(),
-  toolFiles: [],
-  handedCalls: [],
-  steered: []
-})
 
 type Staged = (state: State) => Effect.Effect<Answer, unknown, unknown>
 
@@ -122,6 +89,8 @@ type Staged = (state: State) => Effect.Effect<Answer, unknown, unknown>
 interface Invocation {
   readonly agent: Agent.Any
   readonly request: AgentRequest
+  /** Its own and that of the run around it. */
+  readonly policy: RunPolicy | undefined
   readonly sink: RunSink.RunSink
   readonly fiber: Fiber.RuntimeFiber<unknown, unknown>
   readonly parent: Run.Service
@@ -133,14 +102,19 @@ const toInvocation = (
   fiber: Fiber.RuntimeFiber<any, any>,
   options: Pick<Parameters<typeof RunSink.make>[0], "log" | "reader">
 ): Invocation => {
-  const parent = Context.get(fiber.currentContext as Context.Context<Run.Run>, Run.Run)
+  const context = fiber.currentContext as Context.Context<any>
+  const parent = Context.get(context, Run.Run)
+  const own = typeof request === "string" ? { input: request } : request
+  const policy = RunContext.policyOf(context, own.policy)
   return {
     agent,
-    request: typeof request === "string" ? { input: request } : request,
+    request: own,
+    policy,
     sink: RunSink.make({
       ...options,
       parent,
-      journal: Context.get(fiber.currentContext as Context.Context<RunJournal.RunJournal>, RunJournal.RunJournal)
+      compensates: policy?.compensate,
+      journal: Context.get(context, RunJournal.RunJournal)
     }),
     fiber,
     parent
@@ -199,15 +173,29 @@ class Executor {
 
   /** Everything `run` and `stream` share. */
   execute<A>(invocation: Invocation, finish: (answer: Answer) => Effect.Effect<A>): Effect.Effect<A, unknown, unknown> {
-    const { agent, request } = invocation
+    const { agent, policy, request } = invocation
     const { guards } = agent.definition
+    const begun = (
+      runId: RunId,
+      agentGuards: GuardPipeline.Service | undefined,
+      strategy: Either.Either<Strategy<unknown, unknown>, string>
+    ) =>
+      policy === undefined
+        ? this.begin(invocation, runId, agentGuards, strategy, finish)
+        : Effect.flatMap(policies, ({ apply }) =>
+            Effect.flatMap(apply(policy, agent, this.collaborators, this.own), (applied) =>
+              Either.isLeft(applied)
+                ? this.begin(invocation, runId, agentGuards, Either.left(applied.left), finish)
+                : this.begin({ ...invocation, ...applied.right }, runId, agentGuards, strategy, finish)
+            )
+          )
     const start = (runId: RunId) =>
       Effect.flatMap(RunPreparation.strategyOf(agent.definition, this.collaborators.strategies), (strategy) =>
         guards.length === 0
-          ? this.begin(invocation, runId, undefined, strategy, finish)
+          ? begun(runId, undefined, strategy)
           : Effect.flatMap(
               Effect.flatMap(guardPipelines, ({ fromGuards }) => fromGuards(guards)),
-              (agentGuards) => this.begin(invocation, runId, agentGuards, strategy, finish)
+              (agentGuards) => begun(runId, agentGuards, strategy)
             )
       )
     const open = invocation.sink.sink.journal?.open
@@ -219,13 +207,13 @@ class Executor {
   }
 
   private begin<A>(
-    invocation: Invocation,
+    invocation: Invocation & Partial<Applied>,
     runId: RunId,
     agentGuards: GuardPipeline.Service | undefined,
     strategy: Either.Either<Strategy<unknown, unknown>, string>,
     finish: (answer: Answer) => Effect.Effect<A>
   ): Effect.Effect<A, unknown, unknown> {
-    const { agent, fiber, request, sink } = invocation
+    const { agent, fiber, own = this.own, request, sink } = invocation
     const prepared = RunPreparation.prepare(agent, request, this.config, strategy, this.settings)
     const state = this.stateOf(invocation, runId, agentGuards, Either.getOrUndefined(prepared))
     const program = Either.isLeft(prepared)
@@ -234,7 +222,7 @@ class Executor {
     const whole = Effect.matchCauseEffect(
       SystemGrant.dropIn(
         fiber.currentContext as Context.Context<never>,
-        RunContext.withRunContext(state, this.own, program)
+        RunContext.withRunContext(state, own, program)
       ),
       {
         onFailure: (cause) => {
@@ -248,12 +236,11 @@ class Executor {
   }
 
   private stateOf(
-    { agent, fiber, parent, request, sink }: Invocation,
+    { agent, fiber, parent, request, sink, uses = this.collaborators }: Invocation & Partial<Applied>,
     runId: RunId,
     agentGuards: GuardPipeline.Service | undefined,
     prepared: RunPreparation.Prepared | undefined
   ): State {
-    const { collaborators } = this
     const { definition } = agent
     const context = fiber.currentContext as Context.Context<never>
     const attribution = Attribution.inside(Context.get(context, Attribution.Attribution), {
@@ -270,11 +257,11 @@ class Executor {
         parent: Run.isCurrent(parent) ? parent : undefined,
         sessionId: prepared?.sessionId,
         telemetry: this.telemetry,
-        hooks: collaborators.hooks,
-        bus: collaborators.bus
+        hooks: uses.hooks,
+        bus: uses.bus
       }),
-      budgetRunId: GovernedCalls.budgetOf(context, definition.governance ?? collaborators.governance, runId),
-      uses: collaborators,
+      budgetRunId: GovernedCalls.budgetOf(context, definition.governance ?? uses.governance, runId),
+      uses,
       input: RunPreparation.textOf(request.input),
       files: RunPreparation.filesOf(request.input),
       system: definition.system,
@@ -326,7 +313,7 @@ const make = (executor: Executor, collaborators: Collaborators, log: RunLog.Serv
           executor.execute(toInvocation(agent, request, fiber, { reader, log }), Effect.succeed)
         )
       ) as Stream.Stream<AgentEvent, any, any>,
-    health: Effect.flatMap(models(collaborators), (clients) => Health.sum([...clients, ...parts(collaborators, log)]))
+    health: Effect.flatMap(health, ({ report }) => report(collaborators, log))
   }
 }
 

@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import type { SessionId, UserId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as Attribution from "../governance/store/Attribution.js"
+import * as Ambient from "../internal/fiber/Ambient.js"
 import * as CallTimer from "../internal/fiber/CallTimer.js"
 import * as Services from "../internal/fiber/Services.js"
 import * as Spanned from "../internal/fiber/Spanned.js"
@@ -24,8 +25,22 @@ import * as SideCalls from "../strategy/reasoning/SideCalls.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import { governanceOf } from "./definition/RunIdentity.js"
 import type { State } from "./definition/Stage.js"
+import type { RunPolicy } from "./record/RunPolicy.js"
 import * as GovernedCalls from "./stage/GovernedCalls.js"
 import * as RunInterceptors from "./stage/RunInterceptors.js"
+
+/** The policy of the run around, as far as runs inside have it too. */
+export class InheritedPolicy extends Ambient.Reference<InheritedPolicy>()("effect-lexigram/agent/InheritedPolicy", {
+  defaultValue: (): RunPolicy | undefined => undefined
+}) {}
+
+/** The policy of a run: its own over that of the run around. */
+export const policyOf = (context: Context.Context<never>, own: RunPolicy | undefined): RunPolicy | undefined => {
+  const outer = Context.get(context, InheritedPolicy)
+  if (outer === undefined || own === undefined) return own ?? outer
+  // A run that is not to undo its calls has none inside that does.
+  return { ...outer, ...own, compensate: outer.compensate === false ? false : own.compensate }
+}
 
 /** The limits, the governance and the attribution of a run, inside those of the runs around it. */
 const bounds = (state: State, given: Context.Context<never>): Context.Context<never> => {

@@ -259,6 +259,14 @@ export * as RemoteAgent from "./runs/RemoteAgent.js"
 export * as RunError from "./record/RunError.js"
 
 /**
+ * Limits, retries and fallbacks of one run, as plain data: they are kept with the run, and hold in whichever process it
+ * goes on.
+ *
+ * @since 0.1.0
+ */
+export * as RunPolicy from "./record/RunPolicy.js"
+
+/**
  * A queue in front of runs: they wait for their turn, by owner, agent and priority.
  *
  * @since 0.1.0

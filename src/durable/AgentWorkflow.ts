@@ -11,6 +11,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
+import { RunPolicy } from "../agent/record/RunPolicy.js"
 import { NotUndone } from "../agent/record/RunRecord.js"
 import * as Content from "../content/Content.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
@@ -43,6 +44,7 @@ export const Payload = Schema.Struct({
   tenantId: Schema.optional(Schema.String),
   classifications: Schema.optional(Schema.Array(Schema.String)),
   settings: Schema.optional(ModelSettings.ModelSettings),
+  policy: Schema.optional(RunPolicy),
   history: Schema.optional(Schema.Array(Schema.Any)),
   startWith: Schema.optional(Schema.Literal("last", "called")),
   /** The run whose records the run takes until its step of this number begins, from 0. */

@@ -45,6 +45,7 @@ const requestOf = (payload: Payload): AgentExecutor.AgentRequest => ({
   tenantId: payload.tenantId,
   classifications: payload.classifications,
   settings: payload.settings,
+  policy: payload.policy,
   history: payload.history,
   startWith: payload.startWith
 })

@@ -76,7 +76,7 @@ export const request = (
       version: _____,
       ...begun
     } = yield* requestOf(journal, record)
-    const { agent, history, input, labels, runId, settings } = changes
+    const { agent, history, input, labels, policy, runId, settings } = changes
     return {
       ...begun,
       labels: labels ?? record.labels,
@@ -84,6 +84,7 @@ export const request = (
       ...(history === undefined ? {} : { history }),
       ...(input === undefined ? {} : { input }),
       ...(runId === undefined ? {} : { runId }),
+      ...(policy === undefined ? {} : { policy }),
       ...(settings === undefined ? {} : { settings })
     }
   })

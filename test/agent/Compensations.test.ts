@@ -272,6 +272,27 @@ describe("compensations of a run in its process", () => {
       assert.include(compensated[0]?.error?.message, "Nobody knows")
     })
   )
+
+  it.effect("do not run where the policy of the run says so", () =>
+    Effect.gen(function* () {
+      const desk = new Desk()
+      const inner = Agent.make("inner", { tools: [desk.book(), desk.fail] })
+      const agent = Agent.make("a", { tools: [AgentTool.make(inner), desk.fail] })
+      const { compensated } = yield* ended(
+        agent,
+        TestModel.layer((request) => {
+          const isInner = request.tools?.some(({ name }) => name === "book") === true
+          const done = request.messages.filter(({ role }) => role === "tool").length
+          if (isInner) return done === 0 ? { calls: [ask("book", "x")] } : { calls: [{ name: "fail" }] }
+          return done === 0
+            ? { calls: [{ name: "delegate_to_inner", params: { message: "go" } }] }
+            : { calls: [{ name: "fail" }] }
+        }),
+        { policy: { compensate: false } }
+      )
+      assert.deepStrictEqual([desk.did, compensated], [["book x"], []])
+    })
+  )
 })
 
 /** An agent that asks another one, which books; both fail where their list says so. */

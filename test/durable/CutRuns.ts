@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import type * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import type * as AgentDefinition from "../../src/agent/definition/AgentDefinition.js"
+import type { RunPolicy } from "../../src/agent/record/RunPolicy.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import type { LlmError } from "../../src/llm/model/LlmError.js"
@@ -107,7 +108,7 @@ export interface Scenario<Shared = unknown> {
     ports: DurableProcesses.Ports,
     shared: Shared
   ) => Layer.Layer<AgentExecutor.AgentExecutor, any, any>
-  readonly request?: { readonly sessionId?: string; readonly input?: string }
+  readonly request?: { readonly sessionId?: string; readonly input?: string; readonly policy?: RunPolicy }
   /** Runs beside the run, in each process. */
   readonly beside?: Effect.Effect<never, unknown, DurableProcesses.Services>
   /** The time between the two processes. */

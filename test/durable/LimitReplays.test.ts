@@ -107,6 +107,11 @@ const cases: ReadonlyArray<readonly [name: string, tag: string | undefined, scen
   ["maxCostUsd", "RunLimitExceededError", limited({ maxCostUsd: 2 })],
   ["maxIterations", "MaxIterationsExceededError", limited({ maxIterations: 3 })],
   ["maxCallsPerTurn", undefined, plain(Agent.withLimits({ maxCallsPerTurn: 1 }), until(4, say("done")))],
+  [
+    "the policy of a run",
+    "RunLimitExceededError",
+    { ...plain((agent) => agent), request: { policy: { limits: { maxModelCalls: 3, maxTokens: 4000 } } } }
+  ],
   ["maxModelCalls of nested runs", "RunLimitExceededError", nested({ maxModelCalls: 5 })],
   ["maxTokens of nested runs", "RunLimitExceededError", nested({ maxTokens: 3000 })],
   ["maxTokensPerStep", undefined, nested({ maxTokensPerStep: 1200 }, 2)],

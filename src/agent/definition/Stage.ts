@@ -103,6 +103,26 @@ export interface Notes {
   readonly steered: Array<string>
 }
 
+const noTurns: ReadonlySet<TurnId> = new Set()
+
+/**
+ * The notes of a run that begins.
+ *
+ * @internal
+ */
+export const newNotes = (): Notes => ({
+  session: undefined,
+  shown: noTurns,
+  keep: undefined,
+  files: [],
+  blocked: false,
+  screened: undefined,
+  guarded: new Map(),
+  toolFiles: [],
+  handedCalls: [],
+  steered: []
+})
+
 /**
  * A run on its way to the inner stages. Immutable; a stage that changes something passes a copy.
  *

@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import * as Content from "../../content/Content.js"
 import { RunId, UserId } from "../../domain/Ids.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import { RunPolicy } from "./RunPolicy.js"
 import { Labels } from "./RunRecord.js"
 
 const NAME = "effect-lexigram/agent/QueuedRun"
@@ -27,6 +28,7 @@ export const Request = Schema.Struct({
   tenantId: Schema.optional(Schema.String),
   classifications: Schema.optional(Schema.Array(Schema.String)),
   settings: Schema.optional(ModelSettings.ModelSettings),
+  policy: Schema.optional(RunPolicy),
   history: Schema.optional(Schema.Array(Schema.Any)),
   startWith: Schema.optional(Schema.Literal("last", "called"))
 }).annotations({ identifier: `${NAME}/Request` })

@@ -14,6 +14,7 @@ import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import * as Nearest from "../../internal/text/Nearest.js"
 import { RunError } from "../record/RunError.js"
+import * as RunPolicy from "../record/RunPolicy.js"
 import { areLabels, type ForkedFrom, type RunRecord } from "../record/RunRecord.js"
 import type { StartRequest } from "./Runs.js"
 
@@ -98,6 +99,15 @@ export const admit = (
         "The labels of the run are not valid",
         "Give at most 16 labels, with names of 1 to 64 characters and texts of at most 256"
       )
+    }
+    if (request.policy !== undefined) {
+      const policy = RunPolicy.fromUnknown(request.policy)
+      if (Either.isLeft(policy)) {
+        return yield* invalid(
+          `The policy of the run is not valid: ${policy.left}`,
+          "Make it with `RunPolicy.make`: plain data, amounts from 0, times above 0"
+        )
+      }
     }
     const system = userId === undefined && (yield* SystemAccess.isGranted)
     const createdAt = yield* Clock.currentTimeMillis

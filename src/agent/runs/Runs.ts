@@ -63,7 +63,7 @@ export interface EventsOptions extends Access {
  * @category models
  */
 export interface Changes
-  extends Partial<Pick<StartRequest, "agent" | "history" | "input" | "labels" | "runId" | "settings">> {}
+  extends Partial<Pick<StartRequest, "agent" | "history" | "input" | "labels" | "policy" | "runId" | "settings">> {}
 
 /**
  * @since 0.1.0

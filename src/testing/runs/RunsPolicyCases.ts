@@ -1,12 +1,12 @@
 /**
- * Cases: runs undo their calls.
+ * Cases: runs undo their calls, and keep to their policies.
  *
  * @since 0.1.0
  * @private
  */
 import * as Option from "effect/Option"
-import { equal } from "../suite/SuiteAssert.js"
-import { all, atWork, type Case, make, start } from "./RunsCase.js"
+import { equal, failure } from "../suite/SuiteAssert.js"
+import { all, atWork, type Case, inState, make, start } from "./RunsCase.js"
 
 const ann = { userId: "ann" }
 
@@ -37,6 +37,47 @@ const undoing: ReadonlyArray<Case> = [
       [true, false, undefined],
       "the calls of the response"
     )
+  }),
+  make("undoes nothing where the policy of the run says so", function* (stage) {
+    const { runId } = yield* start(stage, "trip", { policy: { compensate: false } })
+    yield* atWork(stage)
+    const record = yield* stage.runs.interrupt(runId, ann)
+    equal([stage.undone(), record.notUndone], [[], undefined], "what was undone")
+  })
+]
+
+const limiting: ReadonlyArray<Case> = [
+  make("holds the limits of the policy of a run", function* (stage) {
+    const limits = [{ maxModelCalls: 2 }, { maxToolCalls: 1 }, { maxTokens: 1 }] as const
+    for (const limit of limits) {
+      const { runId } = yield* start(stage, "trip", { policy: { limits: limit } })
+      const error = yield* failure(stage.runs.await(runId, ann), `the limit ${Object.keys(limit)[0]}`)
+      equal("error" in error && error.error.tag, "RunLimitExceededError", `the failure at ${Object.keys(limit)[0]}`)
+    }
+  }),
+  make("ends a run at the time limit of its policy", function* (stage) {
+    const { runId } = yield* start(stage, "work", { policy: { limits: { timeout: "3 seconds" } } })
+    const record = yield* inState(stage, runId, "failed")
+    equal([record.error?.tag, stage.working()], ["RunLimitExceededError", 0], "the end, and calls that go on")
+  }),
+  make("retries the model as the policy of a run says", function* (stage) {
+    const retry = { maxRetries: 2, base: 20, factor: 1, jitter: false }
+    const { runId } = yield* start(stage, "fail", { policy: { retry } })
+    yield* inState(stage, runId, "failed")
+    equal(stage.asked(), 3, "how often the model was asked")
+  }),
+  make("refuses a policy that is not valid", function* (stage) {
+    const policies: ReadonlyArray<unknown> = [
+      { limits: { maxTokens: -1 } },
+      { limits: { timeout: "soon" } },
+      { retry: { maxRetries: 1.5 } },
+      { retry: { while: () => true } },
+      { unknown: 1 }
+    ]
+    for (const policy of policies) {
+      const error = yield* failure(start(stage, "hello", { policy: policy as object }), "a policy that is not valid")
+      equal(error.reason, "invalid", "the reason")
+    }
   })
 ]
 
@@ -44,4 +85,4 @@ const undoing: ReadonlyArray<Case> = [
  * @since 0.1.0
  * @category constants
  */
-export const cases: ReadonlyArray<Case> = [...undoing]
+export const cases: ReadonlyArray<Case> = [...undoing, ...limiting]
