@@ -58,6 +58,7 @@ import * as AgentConfig from "./definition/AgentConfig.js"
 import type * as Agent from "./definition/AgentDefinition.js"
 import type { Collaborators, Placed, State } from "./definition/Stage.js"
 import { compose, insert, newNotes } from "./definition/Stage.js"
+import * as ExecutorHealth from "./ExecutorHealth.js"
 import * as RunContext from "./RunContext.js"
 import { unwrap } from "./RunFailure.js"
 import type { Applied } from "./RunPolicies.js"
@@ -74,8 +75,6 @@ const capacity = 64
 
 /** Only agents with guards of their own need it. */
 const guardPipelines = OnDemand.make(() => import("../guard/pipeline/DefaultGuardPipeline.js"))
-
-const health = OnDemand.make(() => import("./ExecutorHealth.js"))
 
 /** Only runs with a policy need it. */
 const policies = OnDemand.make(() => import("./RunPolicies.js"))
@@ -313,7 +312,7 @@ const make = (executor: Executor, collaborators: Collaborators, log: RunLog.Serv
           executor.execute(toInvocation(agent, request, fiber, { reader, log }), Effect.succeed)
         )
       ) as Stream.Stream<AgentEvent, any, any>,
-    health: Effect.flatMap(health, ({ report }) => report(collaborators, log))
+    health: ExecutorHealth.report(collaborators, log)
   }
 }
 
