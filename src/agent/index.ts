@@ -209,6 +209,13 @@ export * as OutputGuardStage from "./stage/OutputGuardStage.js"
 export * as PartialOutput from "./PartialOutput.js"
 
 /**
+ * The person for whom a run works, as a participant of a group.
+ *
+ * @since 0.1.0
+ */
+export * as PersonParticipant from "./PersonParticipant.js"
+
+/**
  * A queue of runs that takes no more.
  *
  * @since 0.1.0

@@ -6,14 +6,11 @@
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import type { RunId, SessionId, UserId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as Watch from "../../internal/fiber/Watch.js"
-import * as Elicitation from "../../tool/Elicitation.js"
 import * as GroupParticipant from "./GroupParticipant.js"
-import { authorOf } from "./RoleIsolation.js"
 
 /**
  * `E` and `R` are those of `ask`.
@@ -64,39 +61,6 @@ export const make = <E = never, R = never>(
 }
 
 const timedOut = { _tag: "Late" } as const
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface ElicitedOptions extends Pick<Options, "role" | "description"> {
-  /** How long a question waits before no answer counts as silence; default: as long as the inbox says. */
-  readonly expiresAfter?: Duration.DurationInput | undefined
-}
-
-const Reply = Schema.Struct({ answer: Schema.String })
-
-/**
- * The person for whom a tool works, in a group that runs in the handler of that tool: the newest turn is a question in
- * the inbox of approvals (`Elicitation`), and the answer is the turn. A durable run sleeps until it is there, where the
- * tool is `idempotent`: the answer may come weeks later, and from any process (`Runs.answer`). Declining is silence.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const elicited = (
-  name: string,
-  { expiresAfter, ...options }: ElicitedOptions = {}
-): GroupParticipant.GroupParticipant<Elicitation.ElicitationError> =>
-  make(name, {
-    ...options,
-    timeout: Duration.infinity,
-    ask: ({ message }) =>
-      Effect.map(
-        Elicitation.ask({ message: `${authorOf(message).name}: ${message.content}`, schema: Reply, expiresAfter }),
-        (answer) => (answer._tag === "accept" ? answer.content.answer : undefined)
-      )
-  })
 
 /**
  * A pending question.

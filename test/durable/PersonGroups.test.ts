@@ -5,12 +5,12 @@ import * as Schema from "effect/Schema"
 import * as AgentParticipant from "../../src/agent/AgentParticipant.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import * as PersonParticipant from "../../src/agent/PersonParticipant.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import { SessionId } from "../../src/domain/Ids.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as SqlSessionStore from "../../src/persistence/session/SqlSessionStore.js"
 import * as GroupSession from "../../src/session/group/GroupSession.js"
-import * as HumanParticipant from "../../src/session/group/HumanParticipant.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as Sessions from "../../src/session/Sessions.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
@@ -49,7 +49,7 @@ SqlBackends.suite("a group in a durable run", (backend) => {
             const userId = "ann" as never
             yield* Effect.ignore(manager.create({ id, userId }))
             const group = yield* GroupSession.make({
-              participants: [AgentParticipant.make(writer), HumanParticipant.elicited("editor")],
+              participants: [AgentParticipant.make(writer), PersonParticipant.make("editor")],
               maxRounds: 1
             })
             yield* GroupSession.run(group, id, "Write", { userId })
