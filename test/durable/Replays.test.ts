@@ -191,7 +191,8 @@ SqlBackends.suite("a durable run that goes on", (backend) => {
       const agents = [Agent.make("a", { tools: [guarded] })]
       const model = scripted(call(["guarded", {}]), say("done"))
       const first = yield* start(backend.layer, { agents }, model)
-      yield* first.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      // The record says that the run waits before the request can be answered.
+      yield* first.within(Effect.zipRight(begin("a"), Effect.zipRight(asked, untilAsleep("run"))))
       yield* first.end
       const edge = yield* start(backend.kept, { agents: [] }, model)
       yield* edge.within(
