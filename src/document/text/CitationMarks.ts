@@ -10,7 +10,22 @@ interface Stretch {
   readonly isCode: boolean
 }
 
-const fence = /^ {0,3}(`{3,})([^`]*)$/
+/** A line of three backticks or more that opens or closes a block of code. */
+interface Fence {
+  readonly length: number
+  /** Nothing but space follows. */
+  readonly isBare: boolean
+}
+
+/** By hand: a regular expression keeps a place to go back to for each backtick. */
+const fenceOf = (line: string): Fence | undefined => {
+  let at = 0
+  while (at < 3 && line[at] === " ") at++
+  const from = at
+  while (line[at] === "`") at++
+  if (at - from < 3 || line.includes("`", at)) return undefined
+  return { length: at - from, isBare: line.slice(at).trim() === "" }
+}
 
 /** Code spans of one line: from a run of backticks to the next run of the same length. */
 const spans = (line: string, into: Array<Stretch>): void => {
@@ -48,13 +63,13 @@ const spans = (line: string, into: Array<Stretch>): void => {
 export const linesOf = (text: string): ReadonlyArray<{ readonly line: string; readonly isFenced: boolean }> => {
   let open = 0
   return text.split("\n").map((line) => {
-    const match = fence.exec(line)
+    const fence = fenceOf(line)
     if (open > 0) {
-      if (match !== null && match[1]!.length >= open && match[2]!.trim() === "") open = 0
+      if (fence?.isBare === true && fence.length >= open) open = 0
       return { line, isFenced: true }
     }
-    if (match === null) return { line, isFenced: false }
-    open = match[1]!.length
+    if (fence === undefined) return { line, isFenced: false }
+    open = fence.length
     return { line, isFenced: true }
   })
 }
@@ -71,10 +86,10 @@ export const mapLines = (text: string, f: (line: string) => string | undefined):
   for (const { isFenced, line } of linesOf(text)) {
     const mapped = isFenced ? line : f(line)
     if (mapped !== undefined) out.push(mapped)
-    const match = isFenced ? fence.exec(line) : null
-    if (match === null) continue
-    if (open === 0) open = match[1]!.length
-    else if (match[1]!.length >= open && match[2]!.trim() === "") open = 0
+    const fence = isFenced ? fenceOf(line) : undefined
+    if (fence === undefined) continue
+    if (open === 0) open = fence.length
+    else if (fence.isBare && fence.length >= open) open = 0
   }
   if (open > 0) out.push("`".repeat(open))
   return out.join("\n")
@@ -141,7 +156,7 @@ const rewrite = (text: string, f: (number: number) => number | undefined): strin
       write(stretch.text.slice(from))
     }
     // A removal at the beginning of a line must not turn the rest into something else.
-    return definition.test(out) ? undefined : fence.test(out) ? `\\${out}` : out
+    return definition.test(out) ? undefined : fenceOf(out) !== undefined ? `\\${out}` : out
   })
 
 /**
