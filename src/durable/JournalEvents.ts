@@ -79,7 +79,10 @@ export interface Source {
   readonly result: (name: string) => Effect.Effect<Option.Option<unknown>>
 }
 
-/** All that a log has of a run, page by page. */
+/**
+ * All that a log has of a run, page by page. An attempt before this one may still be in the process: what it has not
+ * written is not of the run, and what others wrote after it is.
+ */
 export const readAll = (
   log: RunLog.Service,
   runId: RunId
@@ -88,7 +91,7 @@ export const readAll = (
     const events: Array<AgentEvent> = []
     for (;;) {
       const from = (events.at(-1)?.seq ?? -1) + 1
-      const page = yield* SystemAccess.grant(log.read(runId, { from, limit: PAGE }))
+      const page = yield* SystemAccess.grant(log.read(runId, { from, limit: PAGE, written: true }))
       for (const event of page) events.push(event)
       if (page.length < PAGE) return events
     }

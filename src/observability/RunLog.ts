@@ -34,6 +34,8 @@ export class RunLogError extends ErrorCode.TaggedError<RunLogError>("effect-lexi
  * @category models
  */
 export interface ReadOptions {
+  /** Only what is written: without what a run of this process has emitted since. Default false. */
+  readonly written?: boolean | undefined
   /** Default 0. */
   readonly from?: number | undefined
   /** The maximum number of events; default all. */
@@ -99,7 +101,7 @@ export const withLive = (log: Service): Service => {
       Effect.suspend(() => {
         const emitted = live.read(runId, options?.from ?? 0)
         const written = log.read(runId, options)
-        if (emitted === undefined) return written
+        if (emitted === undefined || options?.written === true) return written
         const limit = count(options?.limit, Number.POSITIVE_INFINITY, 0)
         return Effect.flatMap(written, (events) => {
           const isKnown =
