@@ -9,7 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { AgentEvent } from "../domain/AgentEvent.js"
-import type { RunId } from "../domain/Ids.js"
+import { RunId } from "../domain/Ids.js"
 import type * as DeltaFeed from "../observability/log/DeltaFeed.js"
 import * as LiveRuns from "../observability/log/LiveRuns.js"
 import type { Registry } from "./AgentWorkflow.js"
@@ -30,7 +30,7 @@ interface Shown {
 /** Shows runs while the scope is open. */
 export const share = (
   feed: DeltaFeed.Service,
-  { live, log, poll }: Registry
+  { live, log, poll }: Pick<Registry, "live" | "log" | "poll">
 ): Effect.Effect<void, never, Scope.Scope> => {
   const emitted = log.live
   if (emitted === undefined) return Effect.void
@@ -44,9 +44,11 @@ export const share = (
       const events = emitted.read(runId, run.next)?.events ?? []
       const last = events.at(-1)
       if (last !== undefined) {
-        run.next = last.seq + 1
-        run.isKept = true
-        return feed.put(runId, events)
+        return Effect.map(feed.put(runId, events), (isKept) => {
+          // Otherwise they are shown again: a reader who has later ones does not come back for them.
+          if (isKept) run.next = last.seq + 1
+          run.isKept ||= isKept
+        })
       }
       if (!run.isKept || (emitted.read(runId, 0)?.events ?? []).length > 0) return Effect.void
       // All of it is in the log by now.
@@ -64,18 +66,21 @@ export const share = (
       { discard: true }
     )
 
-  const round = (wanted: ReadonlyArray<RunId>, askAt: number): Effect.Effect<never> =>
-    Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      const isDue = now >= askAt
-      const runs = isDue ? (live.size === 0 ? [] : yield* feed.wanted(Array.from(live.keys()) as Array<RunId>)) : wanted
-      const going = runs.filter((runId) => live.has(runId))
-      yield* leave(Array.from(shown.keys()).filter((runId) => !going.includes(runId)))
-      yield* Effect.forEach(going, show, { discard: true })
-      yield* Effect.sleep(going.length > 0 ? PACE : pollMillis)
-      return yield* round(going, isDue ? now + pollMillis : askAt)
-    })
-  return Effect.asVoid(Effect.forkScoped(Effect.interruptible(round([], 0))))
+  let going: ReadonlyArray<RunId> = []
+  let askAt = 0
+  const round = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (now >= askAt) {
+      askAt = now + pollMillis
+      going = live.size === 0 ? [] : yield* feed.wanted(Array.from(live.keys(), (runId) => RunId.make(runId)))
+    }
+    going = going.filter((runId) => live.has(runId))
+    const here = new Set(going)
+    yield* leave(Array.from(shown.keys()).filter((runId) => !here.has(runId)))
+    yield* Effect.forEach(going, show, { discard: true })
+    yield* Effect.sleep(going.length > 0 ? PACE : pollMillis)
+  })
+  return Effect.asVoid(Effect.forkScoped(Effect.interruptible(Effect.forever(round))))
 }
 
 /** Reads a run that may go on in another process. */
@@ -83,8 +88,10 @@ export const reader = (
   feed: DeltaFeed.Service,
   runId: RunId
 ): {
+  /** Those from a number on. `written` reads at most `limit` of the log. */
   readonly read: <E>(
     from: number,
+    limit: number,
     written: Effect.Effect<ReadonlyArray<AgentEvent>, E>
   ) => Effect.Effect<ReadonlyArray<AgentEvent>, E>
   /** How long to wait for more. */
@@ -98,12 +105,15 @@ export const reader = (
   })
   return {
     // First what is shown: the log has all before that which is not shown.
-    read: (from, written) =>
+    read: (from, limit, written) =>
       Effect.zipRight(
         say,
         Effect.flatMap(feed.read(runId, from), (events) =>
           Effect.map(written, (known) =>
-            events.length === 0 ? known : LiveRuns.merge(known, { events, last: Number.POSITIVE_INFINITY })
+            // Of a full page the rest is not known, and comes before what is shown.
+            events.length === 0 || known.length >= limit
+              ? known
+              : LiveRuns.merge(known, { events, last: Number.POSITIVE_INFINITY })
           )
         )
       ),

@@ -21,7 +21,9 @@ const PAGE = 1000
  * @category models
  */
 export interface Source {
-  readonly read: (options: RunLog.ReadOptions) => Effect.Effect<ReadonlyArray<AgentEvent>, RunError>
+  readonly read: (
+    options: RunLog.ReadOptions & { readonly from: number; readonly limit: number }
+  ) => Effect.Effect<ReadonlyArray<AgentEvent>, RunError>
   /** Whether the record says that the run has ended. */
   readonly hasEnded: Effect.Effect<boolean, RunError>
   /** Waits for a change, or for the time after which another process may have made one. */

@@ -202,7 +202,9 @@ class Durable implements Service {
           {
             read: (readOptions) => {
               const written = lookup.read(record.runId, { ...readOptions, userId })
-              return reader === undefined || isHere() ? written : reader.read(readOptions.from ?? 0, written)
+              return reader === undefined || isHere()
+                ? written
+                : reader.read(readOptions.from, readOptions.limit, written)
             },
             hasEnded: Effect.map(lookup.find(runId, options), (found) => {
               state = found.state

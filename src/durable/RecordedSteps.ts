@@ -253,13 +253,17 @@ const reading = <A, E, R>(
   attempt: Attempt,
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<Record, never, R> =>
-  Effect.flatMap(reads.find(attempt.name), (found) => {
-    if (Option.isSome(found)) return recordOf(recording, attempt, found.value, false)
-    if (attempt.isBlocked) return blocked(recording, attempt.name)
-    const keep = (encoded: unknown) => Effect.sync(() => reads.add(attempt.name, encoded))
-    return Effect.flatMap(takenOr(recording, instance, attempt, effect, keep), (encoded) =>
-      recordOf(recording, attempt, encoded, true)
-    )
+  Effect.matchEffect(reads.find(attempt.name), {
+    // An activity waits for a database that is away, and takes what is recorded.
+    onFailure: () => activity(recording, instance, attempt, effect),
+    onSuccess: (found): Effect.Effect<Record, never, R> => {
+      if (Option.isSome(found)) return recordOf(recording, attempt, found.value, false)
+      if (attempt.isBlocked) return blocked(recording, attempt.name)
+      const keep = (encoded: unknown) => Effect.sync(() => reads.add(attempt.name, encoded))
+      return Effect.flatMap(takenOr(recording, instance, attempt, effect, keep), (encoded) =>
+        recordOf(recording, attempt, encoded, true)
+      )
+    }
   })
 
 const Began = Schema.Struct({ at: Schema.Number })

@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -8,6 +9,8 @@ import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import type { RunId } from "../../src/domain/Ids.js"
 import * as Durable from "../../src/durable/Durable.js"
+import { WorkflowJournal } from "../../src/durable/engine/WorkflowJournal.js"
+import { WorkflowStorageError } from "../../src/durable/engine/WorkflowStorageError.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as SqlSteering from "../../src/persistence/run/SqlSteering.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
@@ -100,6 +103,38 @@ SqlBackends.suite("a durable run that is steered", (backend) => {
         })
       )
       assert.strictEqual(message, "go | while it slept | after that")
+      yield* two.end
+    })
+  )
+
+  it.scopedLive("takes what is recorded of its messages also where the journal could not be read at first", () =>
+    Effect.gen(function* () {
+      const agents = [Agent.make("a", { tools: [guarded] })]
+      const one = yield* start(backend.layer, { agents }, listening(["guarded"]))
+      yield* one.within(Effect.zipRight(begin, Effect.zipRight(asked, untilAsleep("run"))))
+      // For the second call of the model: the first one had none.
+      yield* one.within(Runs.steer("run", "b", ann))
+      yield* one.end
+      let refusals = 0
+      const refusing = Layer.map(Durable.layerSql({ lease: "1 minute", poll: "10 millis" }), (context) => {
+        const journal = Context.get(context, WorkflowJournal)
+        return Context.add(context, WorkflowJournal, {
+          ...journal,
+          result: (...given) =>
+            refusals++ === 0
+              ? new WorkflowStorageError({ message: "away", operation: "result", reason: "unreachable" })
+              : journal.result(...given)
+        })
+      })
+      const two = yield* start(backend.kept, { agents }, listening(["guarded"]), undefined, refusing)
+      const { message } = yield* two.within(
+        Effect.gen(function* () {
+          yield* Runs.answer((yield* asked).id, { _tag: "Approved" }, ann)
+          return yield* Runs.await("run", ann)
+        })
+      )
+      assert.strictEqual(message, "go | b")
+      assert.isAbove(refusals, 1)
       yield* two.end
     })
   )

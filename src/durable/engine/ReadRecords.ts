@@ -9,12 +9,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as WorkflowJournal from "./WorkflowJournal.js"
+import type { WorkflowStorageError } from "./WorkflowStorageError.js"
 
 type Kept = WorkflowJournal.Result
 
 export interface ReadRecords {
-  /** What is recorded of a step, encoded. None too where the journal cannot be read. */
-  readonly find: (name: string) => Effect.Effect<Option.Option<unknown>>
+  /** What is recorded of a step, encoded. */
+  readonly find: (name: string) => Effect.Effect<Option.Option<unknown>, WorkflowStorageError>
   /** Has a record kept with the next step. */
   readonly add: (name: string, record: unknown) => void
   /** What one step keeps with its outcome. */
@@ -35,7 +36,7 @@ export const make = (journal: WorkflowJournal.Service, executionId: string): Rea
   return {
     find: (name) =>
       Effect.map(
-        Effect.orElseSucceed(journal.result(executionId, name), () => Option.none<Exit.Exit<unknown, unknown>>()),
+        journal.result(executionId, name),
         Option.flatMap((exit) => (Exit.isSuccess(exit) ? Option.some(exit.value) : Option.none()))
       ),
     add: (name, record) => {

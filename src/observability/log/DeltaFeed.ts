@@ -17,8 +17,8 @@ import type { RunId } from "../../domain/Ids.js"
 export interface Service {
   /** Which of these runs somebody reads in another process. */
   readonly wanted: (runIds: ReadonlyArray<RunId>) => Effect.Effect<ReadonlyArray<RunId>>
-  /** Shows events of a run, in order. */
-  readonly put: (runId: RunId, events: ReadonlyArray<AgentEvent>) => Effect.Effect<void>
+  /** Shows events of a run, in order. False if they could not be kept. */
+  readonly put: (runId: RunId, events: ReadonlyArray<AgentEvent>) => Effect.Effect<boolean>
   /** Removes what was shown of a run: all of it is in the log. */
   readonly clear: (runId: RunId) => Effect.Effect<void>
   /** Has the run shown for so many milliseconds. */

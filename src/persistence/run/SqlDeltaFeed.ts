@@ -67,10 +67,10 @@ const makeService = (database: Database): DeltaFeed.Service => {
       ).pipe(orElse<ReadonlyArray<(typeof runIds)[number]>>([])),
     put: (runId, events) => {
       const last = events.at(-1)
-      if (last === undefined) return Effect.void
+      if (last === undefined) return Effect.succeed(true)
       return Effect.flatMap(Payloads.pack(ExactJson.encode(events)), ({ body, data }) =>
-        Effect.asVoid(database.run(sql.put, [IndexKey.of(runId), last.seq, body, data ?? null]))
-      ).pipe(orElse<void>(undefined))
+        Effect.as(database.run(sql.put, [IndexKey.of(runId), last.seq, body, data ?? null]), true)
+      ).pipe(orElse(false))
     },
     clear: (runId) => orElse<void>(undefined)(Effect.asVoid(database.run(sql.clear, [IndexKey.of(runId)]))),
     want: (runId, millis) =>
