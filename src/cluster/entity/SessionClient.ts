@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type * as RunErrors from "../../agent/record/RunError.js"
@@ -103,10 +104,12 @@ export const make = (sharding: Sharding["Type"], { patience, runs, store }: Opti
     /** The events from the process of the run, and after a break from the next one. */
     const follow = ({ message, runId }: Prepared, from: number): Stream.Stream<AgentEvent, Failure> => {
       let next = from
+      let isBroken = false
       const { userId } = message
       const attempt: Stream.Stream<AgentEvent, Failure> = Stream.unwrap(
-        Effect.map(AgentWorkflow.executionOf(runId), (executionId) =>
-          Stream.catchAllCause(
+        Effect.map(AgentWorkflow.executionOf(runId), (executionId) => {
+          isBroken = false
+          return Stream.catchAllCause(
             Stream.tap(runsAt(executionId).events({ runId, userId, from: next }), (event) =>
               Effect.sync(() => {
                 next = Math.max(next, event.seq + 1)
@@ -114,14 +117,15 @@ export const make = (sharding: Sharding["Type"], { patience, runs, store }: Opti
             ),
             (cause): Stream.Stream<AgentEvent, Failure> => {
               const failure = SessionCalls.failureOf(cause)
-              return failure === undefined || failure._tag === "RunMoved"
-                ? Stream.unwrap(Effect.as(Effect.sleep(lookEvery), attempt))
-                : Stream.fail(failure)
+              if (failure !== undefined && failure._tag !== "RunMoved") return Stream.fail(failure)
+              isBroken = true
+              return Stream.empty
             }
           )
-        )
+        })
       )
-      return attempt
+      const again = Schedule.whileOutput(Schedule.spaced(lookEvery), () => isBroken)
+      return Stream.repeat(attempt, again)
     }
 
     const begun = ({ access, message, runId }: Prepared): Effect.Effect<void, RunErrors.RunError> =>
