@@ -17,7 +17,6 @@ import * as Scope from "effect/Scope"
 import type { Database } from "../persistence/engine/Database.js"
 import type { Dialect } from "../persistence/engine/Dialect.js"
 import { prefix } from "./ClusterStore.js"
-import * as SessionFence from "./entity/SessionFence.js"
 
 /**
  * @category models
@@ -87,8 +86,7 @@ export const make = (
     Effect.gen(function* () {
       const messages = yield* SqlMessageStorage.make({ prefix })
       const runners = yield* SqlRunnerStorage.make({ prefix })
-      for (const statement of [index, SessionFence.index, ...rules[database.dialect.name]])
-        yield* database.run(statement)
+      for (const statement of [index, ...rules[database.dialect.name]]) yield* database.run(statement)
       return { messages, runners }
     })
   ).pipe(Effect.provide(Snowflake.layerGenerator))

@@ -56,15 +56,20 @@ const shown = (events: Iterable<AgentEvent>): string => {
 }
 
 SqlBackends.suite("a reader of a durable run in another process", (backend) => {
+  /** A run that speaks in a process, and a second process that did not begin before: it would take the run. */
+  const speaks = Effect.gen(function* () {
+    const words = yield* Queue.unbounded<string>()
+    const agents = [Agent.make("a", { tools: [noted] })]
+    const begun = yield* Deferred.make<void>()
+    const one = yield* start(backend.layer, { agents }, speaking(words, begun))
+    yield* one.within(Effect.zipRight(begin, Deferred.await(begun)))
+    const two = yield* start(backend.kept, { agents }, speaking(words, begun))
+    return { one, two, words }
+  })
+
   it.scopedLive("sees the text while it is written, and each event once", () =>
     Effect.gen(function* () {
-      const words = yield* Queue.unbounded<string>()
-      const agents = [Agent.make("a", { tools: [noted] })]
-      const begun = yield* Deferred.make<void>()
-      const one = yield* start(backend.layer, { agents }, speaking(words, begun))
-      yield* one.within(Effect.zipRight(begin, Deferred.await(begun)))
-      // Not before: it would take the run.
-      const two = yield* start(backend.kept, { agents }, speaking(words, begun))
+      const { one, two, words } = yield* speaks
       const seen: Array<AgentEvent> = []
       const until = (text: string) =>
         Effect.repeat(
@@ -106,13 +111,7 @@ SqlBackends.suite("a reader of a durable run in another process", (backend) => {
 
   it.scopedLive("goes on after the number that it has, and a stranger sees nothing", () =>
     Effect.gen(function* () {
-      const words = yield* Queue.unbounded<string>()
-      const agents = [Agent.make("a", { tools: [noted] })]
-      const begun = yield* Deferred.make<void>()
-      const one = yield* start(backend.layer, { agents }, speaking(words, begun))
-      yield* one.within(Effect.zipRight(begin, Deferred.await(begun)))
-      // Not before: it would take the run.
-      const two = yield* start(backend.kept, { agents }, speaking(words, begun))
+      const { one, two, words } = yield* speaks
       yield* Queue.offerAll(words, ["One ", "two "])
       const first = yield* two.within(
         Stream.runCollect(Stream.takeUntil(Runs.events("run", ann), ({ _tag }) => _tag === "TextDelta"))

@@ -56,14 +56,6 @@ export interface Service {
  */
 export class SessionFence extends Context.Tag("effect-lexigram/cluster/SessionFence")<SessionFence, Service>() {}
 
-/**
- * Finds the open runs of a session however many have ended.
- *
- * @category constants
- */
-export const index =
-  "CREATE INDEX IF NOT EXISTS lex_run_records_open_session ON lex_run_records (session_id) WHERE ended_at IS NULL"
-
 const Body = Schema.Struct({ runId: RunId, forkedFrom: Schema.optional(Schema.Unknown) })
 const decodeBody = Schema.decodeUnknownSync(Body)
 

@@ -57,7 +57,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { version: 9, name: "processes of clusters", statements: WorkflowTables.processes },
   { version: 10, name: "queue of runs", statements: QueueTables.tables },
   { version: 11, name: "messages to runs", statements: RunRecordTables.messages },
-  { version: 12, name: "calls of runs that are not undone", statements: RunRecordTables.undone }
+  { version: 12, name: "calls of runs that are not undone", statements: RunRecordTables.undone },
+  { version: 13, name: "open runs of sessions", statements: RunRecordTables.openRuns }
 ]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)

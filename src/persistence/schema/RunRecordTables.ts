@@ -87,3 +87,12 @@ export const messages = ({ types }: Dialect): ReadonlyArray<string> => [
 export const undone = ({ types }: Dialect): ReadonlyArray<string> => [
   `ALTER TABLE lex_run_records ADD COLUMN not_undone ${types.text}`
 ]
+
+/**
+ * Finds the open runs of a session however many have ended.
+ *
+ * @category schemas
+ */
+export const openRuns = (): ReadonlyArray<string> => [
+  "CREATE INDEX lex_run_records_open_session ON lex_run_records (session_id) WHERE ended_at IS NULL"
+]
