@@ -142,9 +142,6 @@ interface Attempt {
   readonly isBlocked: boolean
 }
 
-const both = (first: Effect.Effect<void, unknown> | undefined, second: Effect.Effect<void, unknown> | undefined) =>
-  first === undefined ? second : second === undefined ? first : Effect.zipRight(first, second)
-
 /** Runs what is recorded, and keeps events and reads with it. */
 const committed = <A, E, R>(
   { reads }: Recording,
@@ -155,7 +152,7 @@ const committed = <A, E, R>(
   const read = reads.commit()
   return around(
     Effect.tap(
-      Effect.provideService(step, BeforeCommit, () => both(append(), read.append())),
+      Effect.provideService(step, BeforeCommit, () => read.append(append())),
       () => Effect.sync(read.done)
     )
   )

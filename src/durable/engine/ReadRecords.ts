@@ -23,8 +23,8 @@ export interface ReadRecords {
 }
 
 export interface Commit {
-  /** Keeps what has been read, in the transaction of the outcome; `undefined` if there is nothing. */
-  readonly append: () => Effect.Effect<void, unknown> | undefined
+  /** Keeps what has been read, in the transaction of the outcome after `first`; `undefined` if there is nothing to do. */
+  readonly append: (first: Effect.Effect<void, unknown> | undefined) => Effect.Effect<void, unknown> | undefined
   /** Called when the outcome is kept. */
   readonly done: () => void
 }
@@ -45,9 +45,11 @@ export const make = (journal: WorkflowJournal.Service, executionId: string): Rea
     commit: () => {
       let taken: ReadonlyArray<Kept> = []
       return {
-        append: () => {
+        append: (first) => {
           taken = waiting
-          return taken.length === 0 ? undefined : journal.keepWith(executionId, taken)
+          if (taken.length === 0) return first
+          const keep = journal.keepWith(executionId, taken)
+          return first === undefined ? keep : Effect.zipRight(first, keep)
         },
         done: () => {
           if (taken.length > 0) waiting = waiting.filter((kept) => !taken.includes(kept))
