@@ -23,7 +23,7 @@ export interface ReadRecords {
 }
 
 export interface Commit {
-  /** Keeps what has been read, in the transaction of the outcome after `first`; `undefined` if there is nothing to do. */
+  /** Keeps what has been read after `first`, in the transaction of the outcome; `undefined` if there is nothing. */
   readonly append: (first: Effect.Effect<void, unknown> | undefined) => Effect.Effect<void, unknown> | undefined
   /** Called when the outcome is kept. */
   readonly done: () => void
