@@ -156,7 +156,9 @@ export const make = ({ persist, processId, shardOf, store }: Options): ClusterAt
             wake: claim.wake,
             body: undefined,
             isStopped: false,
-            isEnding: false
+            isEnding: false,
+            recorded: claim.recorded,
+            ownedAt: Number.NEGATIVE_INFINITY
           }
           attempts.set(executionId, attempt)
           return { claim, attempt }

@@ -67,7 +67,7 @@ const writing = (
   })
 
 const activityExecute =
-  ({ attempts, persist, sharding, store }: Options): Encoded["activityExecute"] =>
+  ({ attempts, clock, persist, sharding, store }: Options): Encoded["activityExecute"] =>
   (activity, number) =>
     Effect.flatMap(WorkflowInstance, (instance) => {
       const run = attempts.get(instance.executionId)
@@ -78,7 +78,7 @@ const activityExecute =
         return Effect.succeed(JournaledActivity.suspended)
       }
       return Effect.catchAll(
-        JournaledActivity.execute({ store, persist, stop: attempts.stop }, run, activity, number),
+        JournaledActivity.execute({ store, persist, clock, stop: attempts.stop }, run, activity, number),
         (error) => {
           const failure = StorageFailure.of("activity")(error)
           if (!StorageFailure.isPassing(error)) return Effect.die(failure)

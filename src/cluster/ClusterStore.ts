@@ -14,6 +14,7 @@ import type { Dialect, Param } from "../persistence/engine/Dialect.js"
 import * as IndexKey from "../persistence/engine/IndexKey.js"
 import * as KeyText from "../persistence/engine/KeyText.js"
 import type * as Payloads from "../persistence/engine/Payloads.js"
+import * as TransactionBound from "../persistence/engine/TransactionBound.js"
 
 /**
  * The tables of `@effect/cluster` begin with it.
@@ -41,7 +42,12 @@ export const workflowKey = (name: string): string => IndexKey.of(workflowName(na
 export type Claim =
   | { readonly _tag: "Lost" }
   | { readonly _tag: "Ended"; readonly result: Payloads.Kept }
-  | { readonly _tag: "Taken"; readonly wake: number; readonly interrupted: number }
+  | {
+      readonly _tag: "Taken"
+      readonly wake: number
+      readonly interrupted: number
+      readonly recorded: Set<string>
+    }
 
 /**
  * @category models
@@ -58,7 +64,7 @@ export interface Process {
  */
 export type ClusterStore = ReturnType<typeof make>
 
-const statements = (dialect: Dialect) => {
+const statements = (dialect: Dialect, lockExpiration: number) => {
   const share = dialect.name === "postgres" ? " FOR SHARE OF l" : ""
   return {
     enter: dialect.sql(
@@ -66,7 +72,7 @@ const statements = (dialect: Dialect) => {
       ON CONFLICT (address) DO UPDATE SET id = excluded.id, started_at = excluded.started_at`
     ),
     holds: dialect.sql(
-      `SELECT 1 AS held FROM ${prefix}_locks l JOIN lex_cluster_processes p ON p.address = l.address
+      `SELECT 1 AS held, ${TransactionBound.column(dialect, lockExpiration)} AS bound FROM ${prefix}_locks l JOIN lex_cluster_processes p ON p.address = l.address
       WHERE l.shard_id = ? AND l.address = ? AND p.id = ?${share}`
     ),
     insert: dialect.sql(
@@ -94,15 +100,19 @@ const insertion = (executionId: string, workflow: string, now: number): Readonly
 /**
  * @category constructors
  */
-export const make = (database: Database, self: Process) => {
-  const sql = statements(database.dialect)
+export const make = (database: Database, self: Process, lockExpiration: number) => {
+  const sql = statements(database.dialect, lockExpiration)
   const holdsIn = (access: Access, shard: string): Effect.Effect<boolean, SqlError> =>
     Effect.map(access.first(sql.holds, [shard, self.address, self.id]), (row) => row !== undefined)
+  const engine = EngineStore.make(database, lockExpiration)
   return {
-    ...EngineStore.make(database),
+    ...engine,
     transaction: database.client.withTransaction,
     enter: Effect.flatMap(Clock.currentTimeMillis, (now) => database.run(sql.enter, [self.address, self.id, now])),
-    /** Whether this process has the shard. In a transaction, no other process gets it before the end of that. */
+    /**
+     * Whether this process has the shard. In a transaction, no other process gets it before the end of that, which
+     * comes by itself if the process stops for `lockExpiration`.
+     */
     holds: (shard: string) => holdsIn(database, shard),
     /** Removes what a message says, and keeps that there was one. */
     blank: (messageId: bigint) => database.run(sql.blank, [String(messageId)]),
@@ -122,7 +132,12 @@ export const make = (database: Database, self: Process) => {
           yield* tx.run(sql.insert, insertion(options.executionId, options.workflow, now))
           const taken = yield* tx.first(sql.take, [options.token, now, key, workflow])
           if (taken !== undefined) {
-            return { _tag: "Taken", wake: Number(taken["wake"]), interrupted: Number(taken["interrupted"]) }
+            return {
+              _tag: "Taken",
+              wake: Number(taken["wake"]),
+              interrupted: Number(taken["interrupted"]),
+              recorded: yield* engine.recorded(key, tx)
+            }
           }
           const ended = yield* tx.first<Payloads.Kept>(sql.ended, [key, workflow])
           // Otherwise the execution began on another engine, which ends it.

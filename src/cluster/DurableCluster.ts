@@ -26,6 +26,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Steering from "../agent/record/Steering.js"
+import * as BlobStore from "../content/BlobStore.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type * as Durable from "../durable/Durable.js"
 import { RunFence } from "../durable/engine/RunFence.js"
@@ -33,6 +34,7 @@ import * as SqlWorkflowJournal from "../durable/engine/SqlWorkflowJournal.js"
 import * as StorageFailure from "../durable/engine/StorageFailure.js"
 import { WorkflowJournal } from "../durable/engine/WorkflowJournal.js"
 import type { WorkflowStorageError } from "../durable/engine/WorkflowStorageError.js"
+import * as RunBlobs from "../durable/payload/RunBlobs.js"
 import type { Database } from "../persistence/engine/Database.js"
 import { PersistenceConfigurationError } from "../persistence/engine/PersistenceError.js"
 import * as SqlApprovalStore from "../persistence/run/SqlApprovalStore.js"
@@ -234,7 +236,7 @@ const engineOver = (
     const address = Option.getOrThrow(config.runnerAddress)
     const process = { address: `${address.host}:${address.port}`, id: yield* IdGenerator.generate }
     const kept = yield* Effect.provideService(ClusterStorage.make(database), ShardingConfig.ShardingConfig, config)
-    const store = ClusterStore.make(database, process)
+    const store = ClusterStore.make(database, process, resolved.lockExpiration)
     yield* store.enter
     const persist = StorageFailure.persistFor(resolved.lockExpiration)
     const scope = yield* Effect.scope
@@ -278,7 +280,8 @@ const engineOver = (
       clock: yield* Effect.clock
     })
     yield* ClusterEngine.looking(look, resolved.poll)
-    const journal = SqlWorkflowJournal.make(database, () => undefined)
+    const blobs = yield* Effect.serviceOption(BlobStore.BlobStore)
+    const journal = SqlWorkflowJournal.make(database, () => undefined, blobs)
     yield* SqlWorkflowJournal.keepPruned(journal, resolved.retain)
     yield* MessageUpkeep.keepPruned(database, resolved.retain)
     return Context.make(WorkflowEngine, engine).pipe(
@@ -286,7 +289,8 @@ const engineOver = (
       Context.add(Sharding.Sharding, sharding),
       Context.add(ClusterHealth.ClusterHealth, ClusterHealth.make(database, sharding, resolved.shards)),
       Context.add(SessionFence.SessionFence, SessionFence.make(database, store.holds)),
-      Context.add(RunFence, ClusterEngine.fenceOf(store, attempts))
+      Context.add(RunFence, ClusterEngine.fenceOf(store, attempts)),
+      RunBlobs.add(blobs)
     )
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(StorageFailure.of("open")(error))))
 
@@ -320,7 +324,8 @@ const build = (
 
 /**
  * Keeps runs in the Postgres database in context, whose tables are created first, and shares them with all processes
- * that use the same one. Give it to `DurableRuns.layer` and to the executor, as `Durable.layerSql`.
+ * that use the same one. Give it to `DurableRuns.layer` and to the executor, as `Durable.layerSql`. A `BlobStore` in
+ * context keeps large values of runs (`payloads` of `DurableRuns.layer`).
  *
  * When its scope ends, the process takes no more runs, lets the step of each run end within `drain`, and gives its runs
  * to the others.

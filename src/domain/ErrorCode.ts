@@ -55,6 +55,7 @@ export const table = {
   LEX_ERR_AGT_126: "QueueFullError",
   LEX_ERR_AGT_127: "ToolCompensationError",
   LEX_ERR_AGT_128: "AgentEntityError",
+  LEX_ERR_AGT_129: "StepTooLargeError",
   LEX_ERR_LLM_001: "LlmError",
   LEX_ERR_LLM_100: "LlmAuthenticationError",
   LEX_ERR_LLM_101: "LlmRateLimitError",
@@ -164,7 +165,11 @@ export const table = {
   LEX_ERR_DB_101: "MigrationError",
   LEX_ERR_DB_102: "PersistenceConfigurationError",
   LEX_ERR_DB_103: "DataTransferError",
-  LEX_ERR_DB_104: "WorkflowStorageError"
+  LEX_ERR_DB_104: "WorkflowStorageError",
+  LEX_ERR_HTTP_001: "HttpFailure",
+  LEX_ERR_HTTP_100: "ApiError",
+  LEX_ERR_HTTP_101: "ApiConfigurationError",
+  LEX_ERR_HTTP_102: "WebhookError"
 } as const
 
 /**

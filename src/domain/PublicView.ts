@@ -96,6 +96,39 @@ const redactedParams = (
       ? redacted(params, new Set(secret), 0)
       : SecretText.replacement
 
+/**
+ * The public view of a value that a tool was called with or asks for: without texts under names like `password` or
+ * `token`, and without texts that look like keys.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const fromValue = (value: unknown): unknown => redacted(value, none, 0)
+
+/** Deeper values are taken as they are. */
+const MOST_RESTORED = 32
+
+/**
+ * A value that somebody edited who saw `fromValue` of the original: texts that were hidden are those of the original.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const restored = (edited: unknown, original: unknown, depth = 0): unknown => {
+  if (edited === SecretText.replacement && typeof original === "string") return original
+  if (typeof edited !== "object" || edited === null || typeof original !== "object" || original === null) return edited
+  if (depth === MOST_RESTORED) return edited
+  if (Array.isArray(edited)) {
+    return Array.isArray(original) ? edited.map((item, at) => restored(item, original[at], depth + 1)) : edited
+  }
+  return Object.fromEntries(
+    Object.entries(edited).map(([key, value]) => [
+      key,
+      restored(value, Object.hasOwn(original, key) ? (original as Record<string, unknown>)[key] : undefined, depth + 1)
+    ])
+  )
+}
+
 type Hidden<V> = undefined extends V ? "hidden" : never
 
 /** How a field is shown: unchanged, not at all, or as the function returns it. */

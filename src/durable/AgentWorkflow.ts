@@ -8,11 +8,14 @@ import * as DurableDeferred from "@effect/workflow/DurableDeferred"
 import * as Workflow from "@effect/workflow/Workflow"
 import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
 import { RunPolicy } from "../agent/record/RunPolicy.js"
-import { NotUndone } from "../agent/record/RunRecord.js"
+import { NotUndone, type RunRecord } from "../agent/record/RunRecord.js"
+import type { StartRequest } from "../agent/runs/Runs.js"
+import type { Service as BlobStore } from "../content/BlobStore.js"
 import * as Content from "../content/Content.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as RunLog from "../observability/RunLog.js"
@@ -20,8 +23,21 @@ import * as IndexKey from "../persistence/engine/IndexKey.js"
 import type { Service as RunFence } from "./engine/RunFence.js"
 import type * as WorkflowJournal from "./engine/WorkflowJournal.js"
 import * as FailureCodec from "./FailureCodec.js"
+import * as PayloadText from "./payload/PayloadText.js"
+import { PayloadRef, placeIn } from "./payload/RunBlobs.js"
+import * as RunPayloads from "./payload/RunPayloads.js"
 
 const NAME = "effect-lexigram/durable/AgentWorkflow"
+
+/** What a request may have much of. */
+const requested = {
+  input: Schema.Union(Schema.String, Schema.Array(Content.Content)),
+  classifications: Schema.optional(Schema.Array(Schema.String)),
+  settings: Schema.optional(ModelSettings.ModelSettings),
+  policy: Schema.optional(RunPolicy),
+  history: Schema.optional(Schema.Array(Schema.Any))
+}
+const Requested = Schema.Struct(requested)
 
 /**
  * The request of a run, as its workflow keeps it.
@@ -30,6 +46,7 @@ const NAME = "effect-lexigram/durable/AgentWorkflow"
  * @category schemas
  */
 export const Payload = Schema.Struct({
+  ...requested,
   runId: Schema.String,
   agent: Schema.String,
   /** The version of the agent that begins and ends the run. */
@@ -38,17 +55,16 @@ export const Payload = Schema.Struct({
   startedAt: Schema.Number,
   /** Started by the system, for no user. */
   system: Schema.optional(Schema.Boolean),
-  input: Schema.Union(Schema.String, Schema.Array(Content.Content)),
   sessionId: Schema.optional(Schema.String),
   userId: Schema.optional(Schema.String),
   tenantId: Schema.optional(Schema.String),
-  classifications: Schema.optional(Schema.Array(Schema.String)),
-  settings: Schema.optional(ModelSettings.ModelSettings),
-  policy: Schema.optional(RunPolicy),
-  history: Schema.optional(Schema.Array(Schema.Any)),
   startWith: Schema.optional(Schema.Literal("last", "called")),
   /** The run whose records the run takes until its step of this number begins, from 0. */
-  fork: Schema.optional(Schema.Struct({ runId: Schema.String, step: Schema.NonNegativeInt }))
+  fork: Schema.optional(Schema.Struct({ runId: Schema.String, step: Schema.NonNegativeInt })),
+  /** Whether large values of the run are blobs. */
+  byReference: Schema.optional(Schema.Boolean),
+  /** What is large of the request, where it is a blob: the input is empty then. */
+  request: Schema.optional(PayloadRef)
 })
 /**
  * @since 0.1.0
@@ -56,7 +72,63 @@ export const Payload = Schema.Struct({
  */
 export type Payload = typeof Payload.Type
 
+const encodeRequested = Schema.encode(Requested)
+const decodeRequested = Schema.decodeUnknown(Requested)
+
+const requestedOf = ({ classifications, history, input, policy, settings }: typeof Requested.Type) => ({
+  input,
+  classifications,
+  settings,
+  policy,
+  history
+})
+
+/**
+ * What is large of a request, encoded; `undefined` where it is small, or no request. Fails with its bytes if it is
+ * larger than what a run keeps.
+ *
+ * @category conversions
+ */
+export const largeOf = (
+  request: typeof Requested.Type,
+  bounds: PayloadText.Bounds
+): Effect.Effect<object | undefined, number> => {
+  const given = requestedOf(request)
+  if (PayloadText.isSmall(given, bounds)) return Effect.succeed(undefined)
+  return Effect.flatMap(Effect.option(encodeRequested(given)), (encoded) => {
+    if (Option.isNone(encoded)) return Effect.succeed(undefined)
+    const measured = PayloadText.measure(encoded.value, bounds)
+    if (measured._tag === "TooLarge") return Effect.fail(measured.bytes)
+    return Effect.succeed(measured._tag === "Small" ? undefined : encoded.value)
+  })
+}
+
+/**
+ * The payload with its whole request.
+ *
+ * @category conversions
+ */
+export const fromKept = (
+  payloads: RunPayloads.RunPayloads,
+  payload: Payload
+): Effect.Effect<Payload, RunPayloads.PayloadLost> => {
+  const { request, ...rest } = payload
+  return request === undefined
+    ? Effect.succeed(payload)
+    : Effect.flatMap(payloads.read(request), (read) =>
+        Effect.mapBoth(decodeRequested(read), {
+          onFailure: () =>
+            new RunPayloads.PayloadLost({
+              message: "its request is not one of this version of the library",
+              hint: "Restore the journal and the blobs from one backup"
+            }),
+          onSuccess: (requested) => ({ ...rest, ...requested })
+        })
+      )
+}
+
 const notUndone = Schema.optional(Schema.Array(NotUndone))
+const stored = Schema.optional(PayloadRef)
 
 /**
  * How a run ended. Its response is what its events amount to (`AgentResponse.fromEvents`).
@@ -65,9 +137,10 @@ const notUndone = Schema.optional(Schema.Array(NotUndone))
  * @category schemas
  */
 export const Outcome = Schema.Union(
-  /** `output` is encoded by the schema of the agent; without one it is absent. */
-  Schema.TaggedStruct("Completed", { output: Schema.optional(Schema.Unknown) }),
-  Schema.TaggedStruct("Failed", { failure: FailureCodec.Encoded, notUndone }),
+  /** `output` is encoded by the schema of the agent. It is absent without one, and where it is a blob. */
+  Schema.TaggedStruct("Completed", { output: Schema.optional(Schema.Unknown), stored }),
+  /** The value of `failure` is absent where it is a blob. */
+  Schema.TaggedStruct("Failed", { failure: FailureCodec.Encoded, stored, notUndone }),
   Schema.TaggedStruct("Interrupted", { notUndone })
 ).annotations({ identifier: `${NAME}/Outcome` })
 /**
@@ -75,6 +148,24 @@ export const Outcome = Schema.Union(
  * @category models
  */
 export type Outcome = typeof Outcome.Type
+
+/**
+ * The outcome with a reference in place of what is large. What is larger than a run keeps is left out: the events have
+ * the output, and the failure has its tag and message.
+ *
+ * @category conversions
+ */
+export const toStored = (payloads: RunPayloads.RunPayloads, outcome: Outcome): Effect.Effect<Outcome> => {
+  if (outcome._tag === "Interrupted") return Effect.succeed(outcome)
+  const value = outcome._tag === "Completed" ? outcome.output : outcome.failure.value
+  return Effect.map(payloads.keep(value), (kept): Outcome => {
+    if (kept._tag === "Inline") return outcome
+    const stored = kept._tag === "Stored" ? { stored: kept.ref } : {}
+    return outcome._tag === "Completed"
+      ? { _tag: "Completed", ...stored }
+      : { ...outcome, failure: { info: outcome.failure.info }, ...stored }
+  })
+}
 
 /**
  * The workflow of every run, keyed by the id of the run.
@@ -127,6 +218,12 @@ export interface Live {
 /** Runs a write of a run while the run belongs to this process, and interrupts otherwise. */
 export type Guard = <A, E, R>(write: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError, R>
 
+/** `blobs` is absent where everything stays in the journal. */
+export interface PayloadOptions {
+  readonly bounds: PayloadText.Bounds
+  readonly blobs: BlobStore | undefined
+}
+
 /** What a process knows of its durable runs. */
 export interface Registry {
   readonly find: (agent: string, version: string | undefined) => Versioned | undefined
@@ -137,6 +234,8 @@ export interface Registry {
   /** For what a step writes in the transaction of its outcome, where that is another one. */
   readonly stepLog?: RunLog.Service | undefined
   readonly fence: RunFence | undefined
+  /** What is kept of large values, and where. */
+  readonly payloads: PayloadOptions
   /** Whether the engine keeps events in the transaction of an outcome. */
   readonly isAtomic: boolean
   readonly live: Map<string, Live>
@@ -147,6 +246,8 @@ export interface Registry {
   readonly isClosing: () => boolean
   /** How often a run looks whether another process wants it to end. */
   readonly poll: Duration.Duration
+  /** How long a run waits for a process that has its agent. */
+  readonly waitForAgent: Duration.Duration
   /** Told of each event of a run. */
   readonly onEvent: (runId: string) => void
   /** Takes back a request to a person. */
@@ -157,6 +258,80 @@ export interface Registry {
     outcome?: Outcome | undefined,
     guard?: Guard | undefined
   ) => Effect.Effect<void>
+}
+
+/**
+ * How a run keeps large values.
+ *
+ * @category getters
+ */
+export const payloadsOf = (
+  { journal, payloads }: Pick<Registry, "journal" | "payloads">,
+  executionId: string,
+  payload: Pick<Payload, "byReference" | "startedAt" | "userId">
+): RunPayloads.RunPayloads =>
+  RunPayloads.make({
+    ...payloads,
+    place: placeIn(executionId, payload),
+    exists:
+      journal === undefined
+        ? Effect.succeed(true)
+        : Effect.match(journal.payload(executionId), { onFailure: () => true, onSuccess: Option.isSome })
+  })
+
+/**
+ * What the workflow of a run begins with: a reference in place of what is large of its request.
+ *
+ * @category conversions
+ */
+export const payloadOf = (
+  registry: Registry,
+  request: StartRequest,
+  record: RunRecord,
+  large: object | undefined
+): Effect.Effect<Payload> => {
+  const { agent: _, labels: __, runId: ___, ...rest } = request
+  const payload: Payload = {
+    ...rest,
+    history: rest.history === undefined ? undefined : [...rest.history],
+    runId: record.runId,
+    agent: record.agent,
+    version: record.version,
+    startedAt: record.createdAt,
+    ...(record.system === true ? { system: true } : {}),
+    ...(record.forkedFrom === undefined ? {} : { fork: record.forkedFrom }),
+    // Only the run says what it has kept.
+    byReference: registry.payloads.blobs === undefined ? undefined : true,
+    request: undefined
+  }
+  if (large === undefined) return Effect.succeed(payload)
+  return Effect.flatMap(executionOf(record.runId), (executionId) => {
+    // The journal has nothing of the run yet.
+    const payloads = payloadsOf({ ...registry, journal: undefined }, executionId, payload)
+    return Effect.map(payloads.keep(large), (kept) => {
+      if (kept._tag !== "Stored") return payload
+      const { classifications: _, history: __, policy: ___, settings: ____, ...rest } = payload
+      return { ...rest, input: "", request: kept.ref }
+    })
+  })
+}
+
+/**
+ * A failure with its value, if that can be read.
+ *
+ * @category conversions
+ */
+export const failedOf = (registry: Registry, record: RunRecord, failed: Failed): Effect.Effect<Failed> => {
+  const { stored } = failed
+  if (stored === undefined) return Effect.succeed(failed)
+  return Effect.flatMap(executionOf(record.runId), (executionId) => {
+    const { createdAt: startedAt, userId } = record
+    const payloads = payloadsOf(registry, executionId, { byReference: true, startedAt, userId })
+    return Effect.match(payloads.read(stored), {
+      onFailure: () => failed,
+      onSuccess: (value) => ({ ...failed, failure: { ...failed.failure, value } })
+    })
+  })
 }
 
 /** Failed runs that are remembered. */

@@ -68,7 +68,7 @@ export const layerMemory = (options?: {
 /**
  * Keeps runs in the database in context, SQLite or Postgres, whose tables are migrated first. Several processes may
  * share it: each run belongs to one of them at a time, and another one takes it over when that one has ended, or after
- * its lease.
+ * its lease. A `BlobStore` in context keeps large values of runs (`payloads` of `DurableRuns.layer`).
  *
  * @since 0.1.0
  * @category layers

@@ -39,8 +39,9 @@ const next = (source: Source, from: number): Effect.Effect<Read, RunError> =>
       if (isLast && hasEnded) return Effect.succeed({ events, isLast })
       if (isLast && events.length > 1) return Effect.succeed({ events: events.slice(0, -1), isLast: false })
       if (!hasEnded) return Effect.zipRight(source.pause, next(source, from))
-      // What was written between the two; the log may have failed, or keep nothing.
-      return Effect.map(source.read({ from, limit: PAGE }), (rest) => ({
+      // What was written between the two, also where an attempt of this process, which another one overtook, does not
+      // know of it. The log may have failed, or keep nothing.
+      return Effect.map(source.read({ from, limit: PAGE, written: true }), (rest) => ({
         events: rest,
         isLast: rest.length === 0 || endsWithLast(rest)
       }))

@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { AgentExecutor } from "../agent/AgentExecutor.js"
 import type * as Agent from "../agent/definition/AgentDefinition.js"
-import { AgentConfigurationError } from "../agent/definition/AgentError.js"
+import type { AgentConfigurationError } from "../agent/definition/AgentError.js"
 import type * as RunErrors from "../agent/record/RunError.js"
 import { type ForkedFrom, isEnded, type RunRecord } from "../agent/record/RunRecord.js"
 import * as RunStore from "../agent/record/RunStore.js"
@@ -26,7 +26,7 @@ import type { AgentResponse } from "../domain/AgentResponse.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
 import * as DeltaFeed from "../observability/log/DeltaFeed.js"
-import * as RunLog from "../observability/RunLog.js"
+import type * as RunLog from "../observability/RunLog.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 import * as AgentVersions from "./AgentVersions.js"
@@ -36,7 +36,10 @@ import * as DurableFollow from "./DurableFollow.js"
 import { RunFence } from "./engine/RunFence.js"
 import { WorkflowJournal } from "./engine/WorkflowJournal.js"
 import * as FailureCodec from "./FailureCodec.js"
+import * as JournalEvents from "./JournalEvents.js"
 import * as LibraryErrors from "./LibraryErrors.js"
+import { bounds as boundsOf } from "./payload/PayloadText.js"
+import { RunBlobs } from "./payload/RunBlobs.js"
 import * as RunAttempt from "./RunAttempt.js"
 import * as RunForks from "./RunForks.js"
 import * as RunSignals from "./RunSignals.js"
@@ -65,6 +68,20 @@ export interface Options<Agents extends ReadonlyArray<Agent.Any | AgentVersions.
    * 200 ms.
    */
   readonly poll?: Duration.DurationInput | undefined
+  /**
+   * How long a run whose agent, or version of it, is not in this process waits for a process that has it. It fails with
+   * `ReplayError` after that. Default: 15 minutes, which is time for a deployment.
+   */
+  readonly waitForAgent?: Duration.DurationInput | undefined
+  /**
+   * What runs keep of large values: their input and history, what steps end with, outputs and failures. Bytes are those
+   * of the encoded value: texts in UTF-8, files in base64. A value of more than `above` bytes (from 1, default 65,536)
+   * is a blob, to which the journal refers, if there is a `BlobStore` in the context of `Durable.layerSql` or
+   * `DurableCluster.layer`; without one it is in the journal. No value has more than `most` bytes (from 1 to
+   * 268,435,456, default 33,554,432): a run with a larger request does not start (`RunError`, `invalid`), and one with
+   * a step that ends with more fails with `StepTooLargeError`.
+   */
+  readonly payloads?: { readonly above?: number | undefined; readonly most?: number | undefined } | undefined
 }
 
 /**
@@ -85,7 +102,10 @@ interface Parts {
   readonly engine: WorkflowEngine["Type"]
   readonly agents: ReadonlyMap<string, ReadonlyArray<AgentWorkflow.Versioned>>
   readonly registry: AgentWorkflow.Registry
+  /** Told of events and states. */
   readonly signals: RunSignals.RunSignals
+  /** Told of states only. */
+  readonly states: RunSignals.RunSignals
   readonly lookup: RunLookup
   readonly store: RunStore.Service
   readonly steering: Steering.Service
@@ -109,37 +129,29 @@ class Durable implements Service {
     forkedFrom: ForkedFrom | undefined
   ): Effect.Effect<RunRecord, RunError> =>
     Effect.gen(this, function* () {
-      const { agents, store } = this.parts
+      const { agents, registry, store } = this.parts
+      const { bounds } = registry.payloads
       const versions = agents.get(request.agent)
       const current = versions?.at(-1)
       if (current === undefined) return yield* RunAdmission.unknownAgent(request.agent, Array.from(agents.keys()))
       const admitted = yield* RunAdmission.admit(request, current.version, forkedFrom)
+      const large = yield* Effect.mapError(AgentWorkflow.largeOf(request, bounds), (bytes) =>
+        RunAdmission.tooLarge(bytes, bounds.most)
+      )
       const inserted = yield* store.insert(admitted.record, admitted.fingerprint)
       // A known run that never began begins now: its process may have died between the two.
-      if (inserted.record.state === "queued") yield* this.begin(request, inserted.record)
+      if (inserted.record.state === "queued") yield* this.begin(request, inserted.record, large)
       return inserted.record
     })
 
-  private begin(request: StartRequest, record: RunRecord): Effect.Effect<void> {
-    const { agent: _, labels: __, runId: ___, ...rest } = request
-    const { forkedFrom } = record
-    return Effect.asVoid(
-      AgentWorkflow.workflow
-        .execute(
-          {
-            ...rest,
-            history: rest.history === undefined ? undefined : [...rest.history],
-            runId: record.runId,
-            agent: record.agent,
-            // A record that a queue made has none.
-            version: record.version ?? this.parts.agents.get(record.agent)?.at(-1)?.version,
-            startedAt: record.createdAt,
-            ...(record.system === true ? { system: true } : {}),
-            ...(forkedFrom === undefined ? {} : { fork: forkedFrom })
-          },
-          { discard: true }
-        )
-        .pipe(Effect.provideService(WorkflowEngine, this.parts.engine))
+  private begin(request: StartRequest, record: RunRecord, large: object | undefined): Effect.Effect<void> {
+    const { agents, engine, registry } = this.parts
+    // A record that a queue made has none.
+    const version = record.version ?? agents.get(record.agent)?.at(-1)?.version
+    return Effect.flatMap(AgentWorkflow.payloadOf(registry, request, { ...record, version }, large), (payload) =>
+      Effect.asVoid(
+        Effect.provideService(AgentWorkflow.workflow.execute(payload, { discard: true }), WorkflowEngine, engine)
+      )
     )
   }
 
@@ -148,7 +160,7 @@ class Durable implements Service {
   /** The record of a run once it has ended. */
   private readonly ended = (runId: string, access: Access | undefined): Effect.Effect<RunRecord, RunError> =>
     Effect.scoped(
-      Effect.flatMap(this.parts.signals.follow(runId), ({ changed }) => {
+      Effect.flatMap(this.parts.states.follow(runId), ({ changed }) => {
         const look: Effect.Effect<RunRecord, RunError> = Effect.flatMap(
           this.parts.lookup.find(runId, access),
           (record) => (isEnded(record.state) ? Effect.succeed(record) : Effect.zipRight(changed(this.parts.poll), look))
@@ -179,11 +191,11 @@ class Durable implements Service {
       Effect.flatMap(polled, (result) => {
         if (result?._tag !== "Complete")
           return left > 0 ? Effect.delay(look(left - 1), poll) : Effect.succeed(undefined)
-        return Effect.succeed(
-          Exit.isSuccess(result.exit) && result.exit.value._tag === "Failed"
-            ? AgentWorkflow.causeOf(registry.failures, result.exit.value)
-            : undefined
-        )
+        return Exit.isSuccess(result.exit) && result.exit.value._tag === "Failed"
+          ? Effect.map(AgentWorkflow.failedOf(registry, record, result.exit.value), (failed) =>
+              AgentWorkflow.causeOf(registry.failures, failed)
+            )
+          : Effect.succeed(undefined)
       })
     return look(10)
   }
@@ -277,10 +289,10 @@ class Durable implements Service {
 
   readonly fork: Service["fork"] = (runId, { changes, step, ...access }) =>
     Effect.gen(this, function* () {
-      const { journal, log } = this.parts.registry
+      const { journal } = this.parts.registry
       const record = yield* this.parts.lookup.find(runId, access)
       if (journal === undefined) return yield* RunRefusal.unsupported(record.runId, "forked")
-      const request = yield* RunForks.request(journal, log, record, step, changes ?? {})
+      const request = yield* RunForks.request(this.parts.registry, journal, record, step, changes ?? {})
       const accepted = this.accept(request, { runId: record.runId, step })
       return yield* record.system === true ? accepted : SystemAccess.drop(accepted)
     })
@@ -315,18 +327,11 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
     Effect.gen(function* () {
       const agents = yield* AgentVersions.register(options.agents)
       const engine = yield* WorkflowEngine
-      const log = yield* RunLog.RunLog
-      if (!log.enabled) {
-        return yield* new AgentConfigurationError({
-          agentName: "",
-          message: "Durable runs need a log of their events, and the RunLog in context keeps nothing",
-          hint: "Provide SqlRunLog, here and to the executor"
-        })
-      }
+      const log = yield* JournalEvents.keptLog
       const store = yield* RunStore.RunStore
       const pending = yield* PendingApprovals.PendingApprovals
       const poll = Duration.decode(options.poll ?? "200 millis")
-      const signals = RunSignals.make()
+      const [signals, states] = [RunSignals.make(), RunSignals.make()]
       let isClosing = false
       const keep = RunUpkeep.keepState(store)
       const journal = Option.getOrUndefined(yield* Effect.serviceOption(WorkflowJournal))
@@ -336,11 +341,16 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
         log,
         journal,
         fence: Option.getOrUndefined(yield* Effect.serviceOption(RunFence)),
+        payloads: {
+          bounds: boundsOf(options.payloads),
+          blobs: Option.getOrUndefined(yield* Effect.serviceOption(RunBlobs))
+        },
         isAtomic: journal !== undefined,
         live: new Map(),
         waits: new Map(),
         failed: new Map(),
         poll,
+        waitForAgent: Duration.decode(options.waitForAgent ?? "15 minutes"),
         isClosing: () => isClosing,
         onEvent: signals.tell,
         withdraw: (requestId) =>
@@ -349,7 +359,10 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
           ),
         onState: (runId, state, outcome, guard) => {
           AgentWorkflow.rememberFailure(registry, runId, outcome)
-          return Effect.map(keep(runId, state, outcome, guard), () => signals.tell(runId))
+          return Effect.map(keep(runId, state, outcome, guard), () => {
+            states.tell(runId)
+            signals.tell(runId)
+          })
         }
       }
       const feed = Option.getOrUndefined(yield* Effect.serviceOption(DeltaFeed.DeltaFeed))
@@ -358,6 +371,7 @@ export const layer = <const Agents extends ReadonlyArray<Agent.Any | AgentVersio
         agents,
         registry,
         signals,
+        states,
         lookup: new RunLookup(store, log, AgentVersions.newest(agents)),
         store,
         steering: yield* Steering.Steering,

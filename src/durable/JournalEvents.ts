@@ -8,14 +8,16 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
+import { AgentConfigurationError } from "../agent/definition/AgentError.js"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import type * as RunJournal from "../observability/journal/RunJournal.js"
 import * as Run from "../observability/Run.js"
-import type * as RunLog from "../observability/RunLog.js"
+import * as RunLog from "../observability/RunLog.js"
 import * as RunLogWriter from "../observability/RunLogWriter.js"
 import type { Registry } from "./AgentWorkflow.js"
+import type { PayloadLost } from "./payload/RunPayloads.js"
 import * as RecordedTime from "./RecordedTime.js"
 
 /**
@@ -76,7 +78,7 @@ export interface Source {
   /** Those of the run itself, with their places. */
   readonly events: ReadonlyArray<AgentEvent>
   /** What the run has recorded of a step, encoded. */
-  readonly result: (name: string) => Effect.Effect<Option.Option<unknown>>
+  readonly result: (name: string) => Effect.Effect<Option.Option<unknown>, PayloadLost>
 }
 
 /**
@@ -97,6 +99,18 @@ export const readAll = (
     }
   })
 
+/** The log in context. Durable runs need one that keeps events. */
+export const keptLog = Effect.filterOrFail(
+  RunLog.RunLog,
+  ({ enabled }) => enabled,
+  () =>
+    new AgentConfigurationError({
+      agentName: "",
+      message: "Durable runs need a log of their events, and the RunLog in context keeps nothing",
+      hint: "Provide SqlRunLog, here and to the executor"
+    })
+)
+
 /** Tries until the log has taken the last events of a run: a run whose log is away has not ended. */
 export const untilTaken = (write: Effect.Effect<void, RunLog.RunLogError>): Effect.Effect<void> =>
   Effect.orDie(
@@ -107,7 +121,7 @@ export const untilTaken = (write: Effect.Effect<void, RunLog.RunLogError>): Effe
   )
 
 /** A run whose events are not known would number them again: it does not begin, and dies with the log's failure. */
-const known = (log: RunLog.Service, runId: RunId): Effect.Effect<ReadonlyArray<AgentEvent>> =>
+export const known = (log: RunLog.Service, runId: RunId): Effect.Effect<ReadonlyArray<AgentEvent>> =>
   Effect.orDie(
     Effect.retry(readAll(log, runId), Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6)))
   )
@@ -246,7 +260,14 @@ export const make = (
             isWritten = written
           })
         },
-        around: (step) => Effect.onExit(step, (exit) => Effect.sync(() => release(isWritten && Exit.isSuccess(exit))))
+        around: (step) =>
+          Effect.onExit(step, (exit) =>
+            Effect.sync(() => {
+              const isKept = isWritten && Exit.isSuccess(exit)
+              if (isKept && claim !== undefined) stepLog.committed?.(claim.events)
+              release(isKept)
+            })
+          )
       }
     }
   }

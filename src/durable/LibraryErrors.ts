@@ -10,6 +10,7 @@ import * as ContentError from "../content/ContentError.js"
 import * as GovernanceError from "../governance/store/GovernanceError.js"
 import * as GuardError from "../guard/pipeline/GuardError.js"
 import * as LlmError from "../llm/model/LlmError.js"
+import { StepTooLargeError } from "../observability/journal/StepTooLargeError.js"
 import * as SessionError from "../session/turn/SessionError.js"
 import * as StrategyError from "../strategy/definition/StrategyError.js"
 import * as ToolError from "../tool/definition/ToolError.js"
@@ -25,7 +26,7 @@ const modules: ReadonlyArray<object> = [
   SessionError,
   StrategyError,
   ToolError,
-  { ReplayError, SteeringError }
+  { ReplayError, SteeringError, StepTooLargeError }
 ]
 
 const isErrorClass = (value: unknown): value is ErrorClass =>

@@ -14,6 +14,7 @@ import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Sha256 from "../internal/text/Sha256.js"
+import * as StepTooLargeError from "../observability/journal/StepTooLargeError.js"
 import type * as Step from "../observability/Step.js"
 import * as AgentWorkflow from "./AgentWorkflow.js"
 import * as FailureCodec from "./FailureCodec.js"
@@ -43,10 +44,10 @@ const deferredOf = (runId: string): DurableDeferred.DurableDeferred<typeof Endin
 
 const encode = ({ failures }: Attempt, { cause, details }: Step.Ending): Ending => {
   if (Cause.isInterruptedOnly(cause)) return { details }
-  const failure = Option.getOrElse(Cause.failureOption(cause), () => ({
-    _tag: "Defect",
-    message: "The run crashed: a bug, not a failure"
-  }))
+  const failure = Option.getOrElse(
+    Cause.failureOption(cause),
+    () => StepTooLargeError.inCause(cause) ?? { _tag: "Defect", message: "The run crashed: a bug, not a failure" }
+  )
   return { failure: failures.encode(failure), details }
 }
 

@@ -4,7 +4,6 @@
  * @private
  * @since 0.1.0
  */
-import * as Activity from "@effect/workflow/Activity"
 import * as DurableClock from "@effect/workflow/DurableClock"
 import * as Workflow from "@effect/workflow/Workflow"
 import { WorkflowEngine, WorkflowInstance } from "@effect/workflow/WorkflowEngine"
@@ -18,15 +17,15 @@ import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import type * as Random from "effect/Random"
-import * as Schedule from "effect/Schedule"
-import * as Schema from "effect/Schema"
 import * as Sha256 from "../internal/text/Sha256.js"
 import * as StepFailure from "../observability/journal/StepFailure.js"
 import * as Step from "../observability/Step.js"
 import { BeforeCommit } from "./engine/BeforeCommit.js"
 import type { ReadRecords } from "./engine/ReadRecords.js"
+import * as StepActivity from "./engine/StepActivity.js"
 import type { FailureCodec } from "./FailureCodec.js"
 import type { Commit } from "./JournalEvents.js"
+import type { PayloadLost, RunPayloads } from "./payload/RunPayloads.js"
 import * as RecordedEndings from "./RecordedEndings.js"
 import * as ReplayErrors from "./ReplayError.js"
 import { type Codec, codecOf, exitOf, type Outcome, outcomeOf, type Record } from "./StepRecord.js"
@@ -36,7 +35,7 @@ export interface Shared {
   /** Whether the fork has not come to its step yet. */
   readonly isShared: () => boolean
   /** What the run has recorded of a step, encoded. */
-  readonly result: (name: string) => Effect.Effect<Option.Option<unknown>>
+  readonly result: (name: string) => Effect.Effect<Option.Option<unknown>, PayloadLost>
   /** Called with the path of a step that is taken. */
   readonly adopted: (path: string) => Effect.Effect<void>
 }
@@ -57,11 +56,13 @@ export interface Recording {
   /** What a step that runs now keeps with its outcome. */
   readonly commit: () => Commit
   readonly shared: Shared | undefined
+  readonly payloads: RunPayloads
   /** Absent where each step has a commit of its own. */
   readonly reads: ReadRecords | undefined
   /** The run is about to sleep until `pending` succeeds with true. */
   readonly onWaiting: (name: string, pending: Effect.Effect<boolean>) => Effect.Effect<void>
   readonly onEnding: RecordedEndings.Attempt["onEnding"]
+  readonly guard: Step.Service["guard"]
 }
 
 /** Longer names are hashed: engines index them. */
@@ -78,11 +79,6 @@ const nameOf = (kind: string, path: string): string => {
 const isInterrupted = (fiber: Fiber.RuntimeFiber<any, any>): boolean =>
   !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
 
-const engineOf =
-  (recording: Recording) =>
-  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, WorkflowEngine>> =>
-    Effect.provideService(effect, WorkflowEngine, recording.engine)
-
 /** Ends this attempt at the run without an end of the run. */
 const goAstray = (
   recording: Recording,
@@ -97,6 +93,10 @@ const goAstray = (
 const blocked = (recording: Recording, step: string): Effect.Effect<never> =>
   RecordedEndings.blocked(recording, goAstray(recording, ReplayErrors.unreached(step)))
 
+/** A run whose records cannot be read goes on nowhere. */
+const readable = <A>(recording: Recording, step: string, read: Effect.Effect<A, PayloadLost>): Effect.Effect<A> =>
+  Effect.catchAll(read, (lost) => goAstray(recording, ReplayErrors.lost(step, lost)))
+
 /** What the run of a fork has recorded. Its input is not compared: the changes of the fork change it. */
 const taken = (
   recording: Recording,
@@ -105,7 +105,7 @@ const taken = (
 ): Effect.Effect<Option.Option<unknown>> =>
   Effect.suspend(() =>
     isShared()
-      ? Effect.flatMap(result(name), (found) =>
+      ? Effect.flatMap(readable(recording, name, result(name)), (found) =>
           Option.isNone(found)
             ? goAstray(recording, ReplayErrors.unshared(name))
             : Effect.as(
@@ -158,9 +158,11 @@ const committed = <A, E, R>(
   )
 }
 
-const encodedBy = (recording: Recording, { codec, hash }: Attempt, outcome: Outcome<unknown, unknown>) =>
+const encodedBy = (recording: Recording, { codec, hash, name }: Attempt, outcome: Outcome<unknown, unknown>) =>
   Effect.flatMap(recording.clock.currentTimeMillis, (at) =>
-    Effect.orDie(codec.encode({ at, outcome, ...(hash === undefined ? {} : { hash }) }))
+    Effect.flatMap(Effect.orDie(codec.encode({ at, outcome, ...(hash === undefined ? {} : { hash }) })), (record) =>
+      recording.payloads.toJournal(name, record)
+    )
   )
 
 /** Runs when an effect has ended, before its outcome is recorded: an interruption does not come between. */
@@ -209,12 +211,14 @@ const takenOr = <A, E, R>(
 
 /** What a step has recorded, decoded. */
 const recordOf = (recording: Recording, attempt: Attempt, encoded: unknown, isLive: boolean): Effect.Effect<Record> =>
-  Effect.flatMap(Effect.orDie(attempt.codec.decode(encoded)), (decoded): Effect.Effect<Record> => {
-    const record = decoded as Record
-    if (!isLive && record.hash !== attempt.hash) return goAstray(recording, ReplayErrors.changed(attempt.name))
-    attempt.place.reach(record.at)
-    return isLive ? Effect.succeed(record) : Effect.as(recording.replayed(attempt.path), record)
-  })
+  Effect.flatMap(readable(recording, attempt.name, recording.payloads.fromJournal(encoded)), (found) =>
+    Effect.flatMap(Effect.orDie(attempt.codec.decode(found)), (decoded): Effect.Effect<Record> => {
+      const record = decoded as Record
+      if (!isLive && record.hash !== attempt.hash) return goAstray(recording, ReplayErrors.changed(attempt.name))
+      attempt.place.reach(record.at)
+      return isLive ? Effect.succeed(record) : Effect.as(recording.replayed(attempt.path), record)
+    })
+  )
 
 /** Runs the effect as an activity, or takes what is recorded. Succeeds with the record. */
 const activity = <A, E, R>(
@@ -233,12 +237,7 @@ const activity = <A, E, R>(
         ? Effect.zipLeft(encodedBy(recording, attempt, { _tag: "Lost" }), commit.before)
         : takenOr(recording, own, attempt, effect, () => commit.before)
     })
-    const run = Activity.make({
-      name: attempt.name,
-      success: Schema.Unknown,
-      execute,
-      interruptRetryPolicy: Schedule.stop
-    }).pipe(Effect.provideService(WorkflowInstance, instance), engineOf(recording))
+    const run = StepActivity.run(recording.engine, instance, attempt.name, execute)
     return Effect.flatMap(committed(recording, commit, run), (encoded) => recordOf(recording, attempt, encoded, isLive))
   }) as Effect.Effect<Record, never, R>
 
@@ -263,8 +262,6 @@ const reading = <A, E, R>(
     }
   })
 
-const Began = Schema.Struct({ at: Schema.Number })
-
 /** Marks the begin of an attempt. Succeeds with false if an attempt of a process that died has begun. */
 const begins = (
   recording: Recording,
@@ -280,10 +277,7 @@ const begins = (
     })
     const mark = isBlocked ? blocked(recording, name) : began
     const commit = recording.commit()
-    const begun = Activity.make({ name, success: Began, execute: Effect.zipLeft(mark, commit.before) }).pipe(
-      Effect.provideService(WorkflowInstance, instance),
-      engineOf(recording)
-    )
+    const begun = StepActivity.run(recording.engine, instance, name, Effect.zipLeft(mark, commit.before))
     return Effect.map(committed(recording, commit, begun), () => isLive)
   })
 
@@ -345,7 +339,7 @@ const sleeping = (recording: Recording, instance: WorkflowInstance["Type"], isBl
             : DurableClock.sleep({ name, duration: Duration.millis(millis - now), inMemoryThreshold: 1 }).pipe(
                 Effect.tap(() => Effect.sync(() => place.reach(millis))),
                 Effect.provideService(WorkflowInstance, instance),
-                engineOf(recording)
+                Effect.provideService(WorkflowEngine, recording.engine)
               )
       )
     })
@@ -362,6 +356,7 @@ export const make = (
   const self: Step.Service = {
     isDetached: recording.shared !== undefined,
     isTaking: recording.shared?.isShared,
+    guard: recording.guard,
     endings: RecordedEndings.make(recording, instance, onlyRecorded),
     isSuspended: () => instance.suspended || recording.isClosing() || recording.astray !== undefined,
     sleeping: maySleep ? sleeping(recording, instance, isBlocked) : undefined,

@@ -45,6 +45,17 @@ export const unshared = (step: string) => ({
 })
 
 /**
+ * A step whose outcome cannot be read from where it is kept.
+ *
+ * @internal
+ */
+export const lost = (step: string, { hint, message }: { readonly message: string; readonly hint: string }) => ({
+  step,
+  message: `What the run has kept of the step ${step} cannot be read: ${message}`,
+  hint
+})
+
+/**
  * A step that a run waits at which undoes its calls, and does not come to all of them again.
  *
  * @internal

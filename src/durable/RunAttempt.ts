@@ -4,11 +4,14 @@
  * @private
  * @since 0.1.0
  */
+import * as DurableClock from "@effect/workflow/DurableClock"
 import { WorkflowEngine, WorkflowInstance } from "@effect/workflow/WorkflowEngine"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
@@ -17,24 +20,33 @@ import * as Schedule from "effect/Schedule"
 import * as AgentExecutor from "../agent/AgentExecutor.js"
 import type { Agent, Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
 import { notUndoneOf } from "../agent/record/RunRecord.js"
-import type { AgentEvent } from "../domain/AgentEvent.js"
+import { type AgentEvent, isTerminal } from "../domain/AgentEvent.js"
 import type { AgentResponse } from "../domain/AgentResponse.js"
-import { errorInfo } from "../domain/ErrorInfo.js"
+import { type ErrorInfo, errorInfo } from "../domain/ErrorInfo.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId } from "../domain/Ids.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Permits from "../internal/fiber/Permits.js"
 import * as RunJournal from "../observability/journal/RunJournal.js"
+import * as StepTooLargeError from "../observability/journal/StepTooLargeError.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as Step from "../observability/Step.js"
 import * as Compensations from "../tool/definition/Compensations.js"
-import { interruption, type Outcome, type Payload, type Registry } from "./AgentWorkflow.js"
+import {
+  fromKept,
+  interruption,
+  type Outcome,
+  type Payload,
+  payloadsOf,
+  type Registry,
+  toStored
+} from "./AgentWorkflow.js"
 import * as ReadRecords from "./engine/ReadRecords.js"
 import * as FencedRuns from "./FencedRuns.js"
 import * as JournalEvents from "./JournalEvents.js"
 import * as RecordedSteps from "./RecordedSteps.js"
 import * as RecordedTime from "./RecordedTime.js"
-import { ReplayError } from "./ReplayError.js"
+import { lost, ReplayError } from "./ReplayError.js"
 import * as RunForks from "./RunForks.js"
 
 const requestOf = (payload: Payload): AgentExecutor.AgentRequest => ({
@@ -50,8 +62,13 @@ const requestOf = (payload: Payload): AgentExecutor.AgentRequest => ({
   startWith: payload.startWith
 })
 
-/** The last event of a run that went astray: it has none of its own. */
-const ending = (log: RunLog.Service, { agent, runId }: Payload, error: ReplayError): Effect.Effect<void> =>
+/** The last event of a run that has none of its own: it went astray, or its agent never ran here. */
+const ending = (
+  log: RunLog.Service,
+  { agent, runId }: Payload,
+  error: ErrorInfo,
+  interrupted: boolean
+): Effect.Effect<void> =>
   JournalEvents.untilTaken(
     Effect.gen(function* () {
       const id = RunId.make(runId)
@@ -63,10 +80,10 @@ const ending = (log: RunLog.Service, { agent, runId }: Payload, error: ReplayErr
         agent,
         seq: (last?.seq ?? -1) + 1,
         at,
-        interrupted: false,
-        error: errorInfo(error)
+        interrupted,
+        error
       }
-      if (last?._tag !== "Error") yield* log.append([event])
+      if (last === undefined || !isTerminal(last)) yield* log.append([event])
     })
   )
 
@@ -87,6 +104,8 @@ const outcomeOf = (
   const failure = Cause.failureOption(exit.cause)
   if (Option.isSome(failure)) return Effect.succeed({ _tag: "Failed", failure: failures.encode(failure.value) })
   if (Cause.isInterruptedOnly(exit.cause)) return Effect.succeed({ _tag: "Interrupted" })
+  const tooLarge = StepTooLargeError.inCause(exit.cause)
+  if (tooLarge !== undefined) return Effect.succeed({ _tag: "Failed", failure: failures.encode(tooLarge) })
   return Effect.as(Effect.annotateLogs(Effect.logError("a durable run crashed", exit.cause), { module: "Durable" }), {
     _tag: "Failed",
     failure: { info: { tag: "Defect", message: "The run crashed: a bug, not a failure" } }
@@ -114,6 +133,8 @@ class Attempt {
   /** The calls that should be undone and are not. */
   private readonly left: Array<Compensations.NotUndone> = []
   private isEnding = false
+  /** Whether a part of the run has left something to the process that goes on with it. */
+  isLeft = false
   readonly events: JournalEvents.JournalEvents
   readonly recording: RecordedSteps.Recording
 
@@ -122,7 +143,7 @@ class Attempt {
     private readonly payload: Payload,
     private readonly engine: WorkflowEngine["Type"],
     private readonly instance: Instance,
-    services: Pick<RecordedSteps.Recording, "clock" | "random">,
+    services: Pick<RecordedSteps.Recording, "clock" | "random" | "payloads">,
     source: JournalEvents.Source | undefined
   ) {
     registry.waits.delete(payload.runId)
@@ -132,12 +153,16 @@ class Attempt {
       ...services,
       engine,
       failures: registry.failures,
-      isClosing: registry.isClosing,
+      isClosing: () => {
+        this.isLeft ||= registry.isClosing()
+        return this.isLeft
+      },
       astray: undefined,
       replayed: this.events.replayed,
       commit: this.events.commit,
       shared: source === undefined ? undefined : { adopted, isShared, result: source.result },
       reads: registry.journal === undefined ? undefined : ReadRecords.make(registry.journal, instance.executionId),
+      guard: FencedRuns.writes(registry.fence, instance),
       onWaiting: (name, pending) => this.sleeps(name, pending),
       onEnding: (runId) => {
         if (runId === payload.runId) this.isEnding = true
@@ -253,27 +278,75 @@ class Attempt {
 /** Ends a run that cannot go on. */
 const failed = (registry: Registry, payload: Payload, error: ReplayError): Effect.Effect<Outcome> =>
   Effect.zipRight(
-    ending(registry.log, payload, error),
+    ending(registry.log, payload, errorInfo(error), false),
     Effect.suspend(() => {
       const outcome: Outcome = { _tag: "Failed", failure: registry.failures.encode(error) }
       return Effect.as(registry.onState(payload.runId, "ended", outcome), outcome)
     })
   )
 
+/** Ends a run that is interrupted where its agent is not. What it has done cannot be undone here, so it fails then. */
+const interruptedThere = (registry: Registry, payload: Payload): Effect.Effect<Outcome> =>
+  Effect.gen(function* () {
+    const events = yield* JournalEvents.known(registry.log, RunId.make(payload.runId))
+    if (events.length > 0) return yield* failed(registry, payload, missing(payload))
+    const outcome: Outcome = { _tag: "Interrupted" }
+    yield* ending(registry.log, payload, { tag: "InterruptedError", message: "The run was interrupted" }, true)
+    yield* registry.onState(payload.runId, "ended", outcome)
+    return outcome
+  })
+
+/** The longest time between two looks for a process that has the agent of a run. */
+const LONGEST_LOOK = Duration.seconds(10)
+
+/**
+ * Leaves the run to a process that has its agent: it sleeps on a clock of the engine, and the process that wakes it
+ * looks for the agent again. Ends it if nobody has, or if it is to be interrupted.
+ */
+const withoutAgent = (
+  registry: Registry,
+  payload: Payload
+): Effect.Effect<Outcome, never, WorkflowEngine | WorkflowInstance> =>
+  Effect.gen(function* () {
+    const { agent, runId, version } = payload
+    const engine = yield* WorkflowEngine
+    const patience = Duration.toMillis(registry.waitForAgent)
+    let waited = 0
+    for (let look = 0; waited < patience; look++) {
+      if ((yield* engine.deferredResult(interruption)) !== undefined) return yield* interruptedThere(registry, payload)
+      const duration = Duration.min(Duration.times(registry.poll, 2 ** look), LONGEST_LOOK)
+      waited += Duration.toMillis(duration)
+      const clock = DurableClock.make({ name: `agent~${look}`, duration })
+      if ((yield* engine.deferredResult(clock.deferred)) !== undefined) continue
+      if (look === 0) {
+        yield* Effect.annotateLogs(
+          Effect.logWarning("A run waits for a process that has its agent", { agent, version }),
+          { module: "DurableRuns", run: runId }
+        )
+      }
+      yield* registry.onState(runId, "waiting")
+      yield* DurableClock.sleep({ name: clock.name, duration, inMemoryThreshold: 1 })
+    }
+    return yield* failed(registry, payload, missing(payload))
+  })
+
 /** Makes the attempt. */
 export const execute = (
   given: Registry,
-  payload: Payload
+  begun: Payload
 ): Effect.Effect<Outcome, never, WorkflowEngine | WorkflowInstance | AgentExecutor.AgentExecutor> =>
   Effect.gen(function* () {
     const instance = yield* WorkflowInstance
     const registry = FencedRuns.of(given, given.fence, instance)
-    const found = registry.find(payload.agent, payload.version)
-    if (found === undefined) return yield* failed(registry, payload, missing(payload))
+    const found = registry.find(begun.agent, begun.version)
+    if (found === undefined) return yield* withoutAgent(registry, begun)
+    const payloads = payloadsOf(registry, instance.executionId, begun)
+    const read = yield* Effect.either(fromKept(payloads, begun))
+    if (Either.isLeft(read)) return yield* failed(registry, begun, new ReplayError(lost("begin", read.left)))
+    const payload = read.right
     const services = { clock: yield* Effect.clock, random: yield* Effect.random }
-    const source =
-      payload.fork === undefined ? undefined : yield* RunForks.source(registry.journal, registry.log, payload.fork)
-    const attempt = new Attempt(registry, payload, yield* WorkflowEngine, instance, services, source)
+    const source = payload.fork === undefined ? undefined : yield* RunForks.source(registry, payload.fork, payloads)
+    const attempt = new Attempt(registry, payload, yield* WorkflowEngine, instance, { ...services, payloads }, source)
     yield* attempt.stateKept
     const exit = yield* attempt.run(found.agent)
     const { astray } = attempt.recording
@@ -282,9 +355,12 @@ export const execute = (
       if (instance.suspended) yield* attempt.become("waiting")
       return yield* Effect.failCause(exit.cause as Cause.Cause<never>)
     }
+    // The engine interrupts the run next.
+    if (attempt.isLeft) return yield* Effect.never
     const outcome = attempt.complete(yield* outcomeOf(registry, found.agent, exit))
     yield* attempt.withdrawn
     yield* attempt.events.written
+    const stored = yield* toStored(payloads, outcome)
     yield* registry.onState(payload.runId, "ended", outcome)
-    return outcome
+    return stored
   })

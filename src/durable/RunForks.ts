@@ -17,6 +17,8 @@ import type * as RunLog from "../observability/RunLog.js"
 import * as AgentWorkflow from "./AgentWorkflow.js"
 import type * as WorkflowJournal from "./engine/WorkflowJournal.js"
 import * as JournalEvents from "./JournalEvents.js"
+import { placeIn } from "./payload/RunBlobs.js"
+import type { RunPayloads } from "./payload/RunPayloads.js"
 
 const decodePayload = Schema.decodeUnknown(AgentWorkflow.Payload)
 
@@ -28,18 +30,29 @@ const unkept = (runId: string): RunError =>
     hint: "Fork a run before its steps are pruned, or start a new one"
   })
 
+type Kept = Pick<AgentWorkflow.Registry, "journal" | "log" | "payloads">
+
 /** What a run was started with. */
 const requestOf = (
+  registry: Kept,
   journal: WorkflowJournal.Service,
   { runId }: RunRecord
 ): Effect.Effect<AgentWorkflow.Payload, RunError> =>
-  AgentWorkflow.executionOf(runId).pipe(
-    Effect.flatMap(journal.payload),
-    Effect.mapError(RunRefusal.storageError),
+  Effect.flatMap(AgentWorkflow.executionOf(runId), (executionId) =>
     Effect.flatMap(
+      Effect.mapError(journal.payload(executionId), RunRefusal.storageError),
       Option.match({
         onNone: () => unkept(runId),
-        onSome: (payload) => Effect.mapError(decodePayload(payload), () => unkept(runId))
+        onSome: (encoded) =>
+          Effect.flatMap(
+            Effect.mapError(decodePayload(encoded), () => unkept(runId)),
+            (payload) =>
+              Effect.mapError(
+                AgentWorkflow.fromKept(AgentWorkflow.payloadsOf(registry, executionId, payload), payload),
+                ({ hint, message }) =>
+                  RunRefusal.storageError({ message: `The request of the run cannot be read: ${message}`, hint })
+              )
+          )
       })
     )
   )
@@ -60,22 +73,24 @@ const checkStep = (log: RunLog.Service, { runId }: RunRecord, step: number): Eff
 
 /** The request of a fork: that of its run with the changes. The owner stays. */
 export const request = (
+  registry: Kept,
   journal: WorkflowJournal.Service,
-  log: RunLog.Service,
   record: RunRecord,
   step: number,
   changes: Changes
 ): Effect.Effect<StartRequest, RunError> =>
   Effect.gen(function* () {
-    yield* checkStep(log, record, step)
+    yield* checkStep(registry.log, record, step)
     const {
-      fork: _,
-      runId: __,
-      startedAt: ___,
-      system: ____,
-      version: _____,
+      byReference: _,
+      fork: __,
+      request: ___,
+      runId: ____,
+      startedAt: _____,
+      system: ______,
+      version: _______,
       ...begun
-    } = yield* requestOf(journal, record)
+    } = yield* requestOf(registry, journal, record)
     const { agent, history, input, labels, policy, runId, settings } = changes
     return {
       ...begun,
@@ -91,13 +106,22 @@ export const request = (
 
 /** What an attempt at a fork takes from its run. */
 export const source = (
-  journal: WorkflowJournal.Service | undefined,
-  log: RunLog.Service,
-  { runId, step }: NonNullable<AgentWorkflow.Payload["fork"]>
+  { journal, log }: Kept,
+  { runId, step }: NonNullable<AgentWorkflow.Payload["fork"]>,
+  payloads: RunPayloads
 ): Effect.Effect<JournalEvents.Source> =>
   Effect.gen(function* () {
     const executionId = yield* AgentWorkflow.executionOf(runId)
     const id = RunId.make(runId)
+    const begun = journal === undefined ? Option.none<unknown>() : yield* journal.payload(executionId)
+    const from = placeIn(executionId, Option.getOrUndefined(begun))
+    /** The record with its blobs, which the fork has from now on. */
+    const adopted = (exit: Exit.Exit<unknown, unknown>) => {
+      if (Exit.isFailure(exit)) return Effect.succeedNone
+      return from === undefined
+        ? Effect.succeedSome(exit.value)
+        : Effect.as(payloads.adopt(from, exit.value), Option.some(exit.value))
+    }
     return {
       runId: id,
       step,
@@ -105,9 +129,9 @@ export const source = (
       result: (name: string) =>
         journal === undefined
           ? Effect.succeedNone
-          : Effect.map(
+          : Effect.flatMap(
               Effect.orDie(journal.result(executionId, name)),
-              Option.flatMap((exit) => (Exit.isSuccess(exit) ? Option.some(exit.value) : Option.none()))
+              Option.match({ onNone: () => Effect.succeedNone, onSome: adopted })
             )
     }
   }).pipe(Effect.orDie)

@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as StepTooLargeError from "../observability/journal/StepTooLargeError.js"
 
 /** How a step ended. */
 export type Outcome<A, E> =
@@ -19,6 +20,8 @@ export type Outcome<A, E> =
   | { readonly _tag: "Interrupted" }
   /** An attempt that must not run twice began before, and its end is not recorded. */
   | { readonly _tag: "Lost" }
+  /** It ended with more than a run keeps. */
+  | { readonly _tag: "TooLarge"; readonly step: string; readonly bytes: number; readonly most: number }
 
 /** Encodes and decodes records. */
 export interface Codec {
@@ -35,7 +38,8 @@ const makeCodec = (success: Schema.Schema<any, any>, error: Schema.Schema<any, a
       Schema.TaggedStruct("Failure", { error }),
       Schema.TaggedStruct("Defect", { defect: Schema.Defect }),
       Schema.TaggedStruct("Interrupted", {}),
-      Schema.TaggedStruct("Lost", {})
+      Schema.TaggedStruct("Lost", {}),
+      Schema.TaggedStruct("TooLarge", { step: Schema.String, bytes: Schema.Number, most: Schema.Number })
     )
   })
   return { encode: Schema.encodeUnknown(schema), decode: Schema.decodeUnknown(schema) }
@@ -83,6 +87,8 @@ export const exitOf = <A, E>(outcome: Outcome<A, E>): Effect.Effect<A, E> => {
       return Effect.fail(outcome.error)
     case "Defect":
       return Effect.die(outcome.defect)
+    case "TooLarge":
+      return Effect.die(StepTooLargeError.make(outcome))
     default:
       return Effect.interrupt
   }

@@ -6,15 +6,18 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { WorkflowEngine } from "@effect/workflow/WorkflowEngine"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import type { AgentExecutor } from "../agent/AgentExecutor.js"
 import type * as Agent from "../agent/definition/AgentDefinition.js"
 import type { AgentConfigurationError } from "../agent/definition/AgentError.js"
 import { RunError, type RunFailedError } from "../agent/record/RunError.js"
 import * as RunRefusal from "../agent/runs/RunRefusal.js"
 import * as Runs from "../agent/runs/Runs.js"
+import * as BlobStore from "../content/BlobStore.js"
 import type { AgentResponse } from "../domain/AgentResponse.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import * as ExactJson from "../persistence/engine/ExactJson.js"
@@ -189,7 +192,12 @@ const makeAny = (options: AnyOptions): Runner<unknown, unknown> => {
         const migrated = Layer.provideMerge(Migrations.layer, SqliteClient.layer({ file: ":memory:" }))
         const client = yield* Layer.build(migrated)
         if (state !== undefined) yield* Effect.provide(putBack(state), client)
-        const kept = yield* Effect.provide(Layer.build(Durable.layerSql()), client)
+        // The state is whole: nobody would remove blobs when nobody keeps it any more.
+        const kept = yield* Effect.mapInputContext(
+          Layer.build(Durable.layerSql()),
+          (given: Context.Context<SqlClient.SqlClient | Scope.Scope>) =>
+            Context.omit(BlobStore.BlobStore)(Context.merge(given, client)) as typeof given
+        )
         const ports = Layer.succeedContext(kept)
         const runs = yield* Layer.build(Layer.provide(DurableRuns.layer(options), [options.executor(ports), ports]))
         return yield* use.pipe(Effect.provide(runs), Effect.provide(kept), Effect.provide(client))

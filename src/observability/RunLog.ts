@@ -75,6 +75,8 @@ export interface Service {
    * run, because two fibers cannot share the savepoints of one transaction. Absent: never.
    */
   readonly inTransaction?: Effect.Effect<boolean> | undefined
+  /** Told when a transaction of a caller is committed in which these events were appended. */
+  readonly committed?: ((events: ReadonlyArray<AgentEvent>) => void) | undefined
   /** The runs that are going on in this process. `read` shows what they have emitted, deltas included (`withLive`). */
   readonly live?: LiveRuns.LiveRuns | undefined
 }

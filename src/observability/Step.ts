@@ -7,6 +7,7 @@
  */
 import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -105,6 +106,8 @@ export interface Service {
   /** True where a fork takes steps of another run: what they did belongs to that run. */
   readonly isTaking?: (() => boolean) | undefined
   readonly endings?: Endings | undefined
+  /** Makes a write of the run, or interrupts it if the run is another process's by now. Absent: every write is made. */
+  readonly guard?: (<A, E, R>(write: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) | undefined
   /** Absent where a wait keeps its fiber. */
   readonly sleeping?: Sleeping | undefined
 }
@@ -126,6 +129,19 @@ export class Step extends Ambient.Reference<Step>()("effect-lexigram/observabili
  * @category guards
  */
 export const isRecording = (step: Service): boolean => step !== identity
+
+/**
+ * A short write of a run to stores that it shares with other runs, such as its session: refused once the run goes on in
+ * another process. It is part of a transaction, so it asks nobody else.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const guarded = <A, E, R>(write: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withFiberRuntime((fiber) => {
+    const { guard } = Context.get(fiber.currentContext as Context.Context<Step>, Step)
+    return guard === undefined ? write : guard(write)
+  })
 
 /**
  * Runs an effect as a step.

@@ -93,6 +93,13 @@ export * as RunLog from "./RunLog.js"
 export * as Step from "./Step.js"
 
 /**
+ * The failure of a durable run that cannot keep a value.
+ *
+ * @since 0.1.0
+ */
+export * as StepTooLargeError from "./journal/StepTooLargeError.js"
+
+/**
  * Names and attributes of spans: those of the original library and those of OpenTelemetry's semantic conventions for
  * generative AI.
  *

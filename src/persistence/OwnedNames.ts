@@ -72,7 +72,16 @@ export const runsOf = (dialect: Dialect) => {
 export const executionOf = (run: string): string => Sha256.hex(`AgentRun-${run}`).slice(0, 32)
 
 /**
- * The executions of the durable runs among `runs`, of the user, and in the user's sessions.
+ * The workflow of the webhook of a run.
+ *
+ * @category constants
+ */
+export const webhook = "RunWebhook"
+
+const webhookOf = (run: string): string => Sha256.hex(`${webhook}-${run}`).slice(0, 32)
+
+/**
+ * The executions of the durable runs among `runs`, of the user, and in the user's sessions, and of their webhooks.
  *
  * @category queries
  */
@@ -90,7 +99,8 @@ export const executionsOf = (dialect: Dialect) => {
       IndexKey.of(user),
       dialect.list(indexed(sessions))
     ])
-    return Array.from(new Set([...runs, ...recorded.map(({ run_id }) => run_id)]), executionOf)
+    const all = Array.from(new Set([...runs, ...recorded.map(({ run_id }) => run_id)]))
+    return all.flatMap((run) => [executionOf(run), webhookOf(run)])
   })
 }
 

@@ -1,36 +1,15 @@
 /**
- * The tables with data of users, and the conditions by which rows belong to a user.
+ * The tables with data of users.
  *
  * @private
  * @since 0.1.0
  */
-import type { Dialect, Param } from "./engine/Dialect.js"
+import * as RunBlobs from "../durable/payload/RunBlobs.js"
+import type { Dialect } from "./engine/Dialect.js"
 import * as IndexKey from "./engine/IndexKey.js"
-import * as KeyText from "./engine/KeyText.js"
+import * as OwnedConditions from "./OwnedConditions.js"
+import { type Condition, type Conditions, encoded, indexed } from "./OwnedConditions.js"
 import * as Rows from "./session/SqlSessionRows.js"
-
-/**
- * The names under which data belongs to a user.
- *
- * @category models
- */
-export interface Names {
-  readonly user: string
-  /** Owners of the user's entries and facts. */
-  readonly owners: ReadonlyArray<string>
-  /** The user's sessions, and deleted sessions with turns that these still need. */
-  readonly sessions: ReadonlyArray<string>
-  readonly runs: ReadonlyArray<string>
-  /** Of the durable ones among the runs. */
-  readonly executions: ReadonlyArray<string>
-  /** As encoded in their tables. */
-  readonly threads: ReadonlyArray<string>
-}
-
-interface Condition {
-  readonly text: string
-  readonly params: (names: Names) => ReadonlyArray<Param>
-}
 
 /**
  * @category models
@@ -50,44 +29,6 @@ export interface OwnedTable {
   /** Whether a row means that the user has data. */
   readonly isMain?: boolean | undefined
 }
-
-/** The two encodings of key columns. */
-const encoded = (texts: ReadonlyArray<string>): ReadonlyArray<string> => texts.map(KeyText.encode)
-const indexed = (texts: ReadonlyArray<string>): ReadonlyArray<string> => texts.map(IndexKey.of)
-
-/** Accounts are `user:<id>:<month>`. The length excludes users whose id begins with this id. */
-const monthOf = "2000-01"
-
-/** An upper bound of all texts with the prefix. */
-const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
-
-const makeConditions = (dialect: Dialect) => {
-  const oneOf = (column: string, pick: (names: Names) => ReadonlyArray<string>): Condition => ({
-    text: dialect.oneOf(column),
-    params: (names) => [dialect.list(pick(names))]
-  })
-  const any = (...conditions: ReadonlyArray<Condition>): Condition => ({
-    text: `(${conditions.map(({ text }) => text).join(" OR ")})`,
-    params: (names) => conditions.flatMap(({ params }) => params(names))
-  })
-  const ofUser = (column: string): Condition => ({
-    text: `${column} = ?`,
-    params: ({ user }) => [IndexKey.of(user)]
-  })
-  const ofSession = oneOf("session_id", ({ sessions }) => encoded(sessions))
-  const ofOwner = oneOf("owner_id", ({ owners }) => encoded(owners))
-  const ofAccount: Condition = {
-    text: "account >= ? AND account < ? AND LENGTH(account) = ?",
-    params: ({ user }) => {
-      const prefix = KeyText.encode(`user:${user}:`)
-      return [prefix, endOf(prefix), Array.from(prefix).length + monthOf.length]
-    }
-  }
-  const ofThread = oneOf("thread_id", ({ threads }) => threads)
-  return { oneOf, any, ofUser, ofSession, ofOwner, ofAccount, ofThread }
-}
-
-type Conditions = ReturnType<typeof makeConditions>
 
 const tablesOfSessions = ({ ofSession, oneOf }: Conditions): ReadonlyArray<OwnedTable> => [
   {
@@ -355,15 +296,29 @@ const tablesOfThreads = ({ ofThread }: Conditions): ReadonlyArray<OwnedTable> =>
   }
 ]
 
-const tablesOfBlobs = ({ ofUser }: Conditions): ReadonlyArray<OwnedTable> => [
+const tablesOfBlobs = ({ any, ofUser, oneOf }: Conditions): ReadonlyArray<OwnedTable> => [
   {
     part: "blobs",
     table: "lex_blobs",
     columns: ["owner_id", "scope", "hash", "media_type", "size", "data"],
     key: ["scope", "hash"],
-    owned: ofUser("owner_id"),
+    owned: {
+      ...ofUser("owner_id"),
+      text: `owner_id = ? AND scope NOT LIKE '${RunBlobs.anyScope}'`
+    },
     page: 4,
     isMain: true
+  },
+  // Those of durable runs, after their executions.
+  {
+    part: "blobs",
+    table: "lex_blobs",
+    columns: [],
+    key: ["scope", "hash"],
+    owned: any(
+      ofUser("owner_id"),
+      oneOf("owner_id", ({ executions }) => indexed(executions.map(RunBlobs.ownerOf)))
+    )
   }
 ]
 
@@ -380,7 +335,7 @@ const cacheTable: OwnedTable = {
  * @category constructors
  */
 export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
-  const conditions = makeConditions(dialect)
+  const conditions = OwnedConditions.make(dialect)
   return [
     ...tablesOfSessions(conditions),
     ...tablesOfFacts(conditions),

@@ -3,9 +3,10 @@
  *
  * An export is lines of JSON: a head, the rows of the tables (the same for SQLite and Postgres), the entries of memory,
  * an end. It contains sessions with all turns, checkpoints and open exchanges, memory, facts, runs, approvals, audit,
- * costs, threads of graphs, and blobs. It does not contain what is temporary or derived: caches, rates, holds, and
- * vectors, which an import computes for the entries it stores. Neither the export nor the erasure of a user touches
- * what teams, projects and organizations remember; those are exported and erased by their namespace.
+ * costs, threads of graphs, and blobs, except those of the journals of durable runs. It does not contain what is
+ * temporary or derived: caches, rates, holds, and vectors, which an import computes for the entries it stores. Neither
+ * the export nor the erasure of a user touches what teams, projects and organizations remember; those are exported and
+ * erased by their namespace.
  *
  * @since 0.1.0
  */

@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { UserId } from "../domain/Ids.js"
+import * as RunBlobs from "../durable/payload/RunBlobs.js"
 import * as QuotaUnits from "../governance/QuotaUnits.js"
 import * as OwnerNamespace from "../memory/entry/OwnerNamespace.js"
 import type * as SessionStore from "../session/turn/SessionStore.js"
@@ -14,7 +15,7 @@ import * as KeyText from "./engine/KeyText.js"
 import type { DataTransferError } from "./engine/PersistenceError.js"
 import * as CostLedgerBook from "./governance/CostLedgerBook.js"
 import * as SqlRates from "./governance/SqlRates.js"
-import type { Names } from "./OwnedTables.js"
+import type { Names } from "./OwnedConditions.js"
 import type { Counts, EraseOptions, Service, Subject } from "./OwnerData.js"
 import { add, because, blobsElsewhere, isHere, nameOf, PAGE, type Parts, type Tables } from "./OwnerStores.js"
 import * as RedisCacheBackend from "./redis/RedisCacheBackend.js"
@@ -136,12 +137,11 @@ const makeRedisStep = ({ redis }: Parts): Step => {
 const makeBlobStep = (parts: Parts): Step => {
   const blobs = blobsElsewhere(parts)
   if (Option.isNone(blobs)) return () => Effect.void
-  return Effect.fnUntraced(function* (userId, _, erased) {
-    add(
-      erased,
-      "blobs",
-      yield* Effect.mapError(blobs.value.removeOwner({ owner: userId }), because("blobs", "Erasing"))
-    )
+  return Effect.fnUntraced(function* (userId, { executions }, erased) {
+    // The runs after their executions: one that goes on puts none after that.
+    for (const owner of [userId, ...executions.map(RunBlobs.ownerOf)]) {
+      add(erased, "blobs", yield* Effect.mapError(blobs.value.removeOwner({ owner }), because("blobs", "Erasing")))
+    }
   })
 }
 

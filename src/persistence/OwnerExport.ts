@@ -10,9 +10,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { UserId } from "../domain/Ids.js"
+import * as RunBlobs from "../durable/payload/RunBlobs.js"
 import type * as Database from "./engine/Database.js"
 import type { Param } from "./engine/Dialect.js"
 import type { DataTransferError } from "./engine/PersistenceError.js"
+import type { Names } from "./OwnedConditions.js"
 import type * as OwnedTables from "./OwnedTables.js"
 import type * as OwnerData from "./OwnerData.js"
 import { encodeEntry, FORMAT, toCell } from "./OwnerLines.js"
@@ -45,10 +47,7 @@ const noPlace = undefined as ReadonlyArray<Param> | undefined
 export const make = (parts: Parts, tables: Tables): OwnerData.Service["export"] => {
   const { database, memory } = parts
 
-  const rowsOf = (
-    table: OwnedTables.OwnedTable,
-    names: OwnedTables.Names
-  ): Stream.Stream<string, DataTransferError> => {
+  const rowsOf = (table: OwnedTables.OwnedTable, names: Names): Stream.Stream<string, DataTransferError> => {
     const { first, next } = tables.statementsOf(table)
     const given = table.owned.params(names)
     const lineOf = (row: Database.Row): string =>
@@ -82,6 +81,8 @@ export const make = (parts: Parts, tables: Tables): OwnerData.Service["export"] 
     if (Option.isNone(elsewhere)) return Stream.empty
     const blobs = elsewhere.value
     return blobs.list({ owner }).pipe(
+      // What a durable run has recorded is not exported.
+      Stream.filter(({ scope }) => !RunBlobs.isScope(scope)),
       Stream.mapEffect(({ ref: { hash, mediaType }, scope }) =>
         Effect.map(blobs.get({ owner, scope, hash }), (bytes) =>
           Option.some(

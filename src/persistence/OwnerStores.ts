@@ -23,6 +23,7 @@ import type { Dialect } from "./engine/Dialect.js"
 import * as IndexKey from "./engine/IndexKey.js"
 import { DataTransferError } from "./engine/PersistenceError.js"
 import * as SqlFailure from "./engine/SqlFailure.js"
+import type { Names } from "./OwnedConditions.js"
 import * as OwnedNames from "./OwnedNames.js"
 import * as OwnedTables from "./OwnedTables.js"
 import type { EraseOptions, Subject } from "./OwnerData.js"
@@ -150,7 +151,7 @@ export interface Tables {
   readonly exported: ReadonlyMap<string, OwnedTables.OwnedTable>
   readonly statementsOf: (table: OwnedTables.OwnedTable) => ReturnType<typeof makeStatements>
   /** The names under which data belongs to the user. */
-  readonly namesOf: (userId: UserId, options?: EraseOptions) => Effect.Effect<OwnedTables.Names, SqlError>
+  readonly namesOf: (userId: UserId, options?: EraseOptions) => Effect.Effect<Names, SqlError>
 }
 
 /**

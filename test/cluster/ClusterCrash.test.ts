@@ -40,10 +40,7 @@ TestServers.suite("postgres", server, () => {
         })
         for (const each of [one, two, three]) assert.strictEqual(yield* each.hear, "ready")
         yield* ClusterProcesses.audit(url)
-        yield* ClusterProcesses.until(
-          url,
-          "SELECT 1 FROM lex_cluster_locks HAVING count(*) = 24 AND count(DISTINCT address) = 3"
-        )
+        yield* ClusterProcesses.untilShared(url, 3)
         const ids = Array.from({ length: RUNS }, (_, number) => `run-${number}`)
         const third = Math.ceil(RUNS / 3)
         yield* Effect.all(

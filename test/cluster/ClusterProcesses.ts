@@ -3,6 +3,7 @@ import * as Fs from "node:fs"
 import * as Net from "node:net"
 import * as Os from "node:os"
 import * as Path from "node:path"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Pg from "pg"
 import type * as DurableCluster from "../../src/cluster/DurableCluster.js"
@@ -70,10 +71,24 @@ export const query = (url: string, sql: string): Effect.Effect<ReadonlyArray<Rec
     }
   })
 
-/** Waits until a statement gives rows, looking ten times a second. */
-export const until = (url: string, sql: string): Effect.Effect<ReadonlyArray<Record<string, unknown>>> =>
+const untilRows = (url: string, sql: string): Effect.Effect<ReadonlyArray<Record<string, unknown>>> =>
   Effect.flatMap(query(url, sql), (rows) =>
-    rows.length > 0 ? Effect.succeed(rows) : Effect.zipRight(Effect.sleep("100 millis"), until(url, sql))
+    rows.length > 0 ? Effect.succeed(rows) : Effect.zipRight(Effect.sleep("100 millis"), untilRows(url, sql))
+  )
+
+/** Waits until a statement gives rows, looking ten times a second, for at most four minutes. */
+export const until = (url: string, sql: string): Effect.Effect<ReadonlyArray<Record<string, unknown>>> =>
+  Effect.timeoutFailCause(untilRows(url, sql), {
+    duration: "4 minutes",
+    onTimeout: () => Cause.die(new Error(`There were no rows: ${sql}`))
+  })
+
+/** Waits until processes share all shards evenly: a process with few of them may have no run. */
+export const untilShared = (url: string, processes: number) =>
+  until(
+    url,
+    `SELECT 1 FROM (SELECT count(*) AS n FROM lex_cluster_locks GROUP BY address) AS held
+    HAVING count(*) = ${processes} AND sum(n) = ${settings.shards} AND min(n) >= ${Math.floor(Number(settings.shards) / processes) - 2}`
   )
 
 /** The tables in which runs write, besides those of the cluster itself. */

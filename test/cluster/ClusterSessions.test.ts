@@ -5,14 +5,18 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import type { RunFailedError } from "../../src/agent/record/RunError.js"
+import type { RunPolicy } from "../../src/agent/record/RunPolicy.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import * as AgentEntity from "../../src/cluster/entity/AgentEntity.js"
 import type { AgentEntityError } from "../../src/cluster/entity/AgentEntityError.js"
 import * as ClusterSessions from "../../src/cluster/entity/ClusterSessions.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
 import * as SetClock from "../support/SetClock.js"
 import * as SqlBackends from "../support/SqlBackends.js"
 import * as SessionProcesses from "./SessionProcesses.js"
@@ -261,6 +265,42 @@ SqlBackends.suite("sessions as entities of a cluster", (backend) => {
         assert.deepInclude(yield* Effect.flip(refused), { _tag: "AgentEntityError", reason: "invalid" })
       }
       assert.strictEqual((yield* sessions.send({ ...ann, agent, input: "hello" })).message, "re: hello")
+    })
+  )
+
+  it.scopedLive("hold the policy of a message, and refuse one that is not valid", () =>
+    Effect.gen(function* () {
+      const undone: Array<string> = []
+      const book = Tool.make("book", {
+        description: "Books a room",
+        parameters: { room: Schema.String },
+        handler: ({ room }) => Effect.succeed(room),
+        compensate: ({ room }) => Effect.sync(() => void undone.push(room))
+      })
+      const model = SessionProcesses.model((said) =>
+        Effect.succeed({ calls: [{ name: "book", params: { room: said } }] })
+      )
+      const booking = Agent.make(agent, { tools: [book] })
+      const process = yield* SessionProcesses.start({ client: backend.layer, model, agents: [booking] })
+      const send = (input: string, policy: RunPolicy) =>
+        Effect.flip(process.sessions.send({ ...ann, agent, input, messageId: input, policy }))
+      const limits = { maxModelCalls: 2 }
+      for (const [input, compensate] of [
+        ["kept", false],
+        ["undone", true]
+      ] as const) {
+        const failed = yield* send(input, { limits, compensate })
+        assert.deepInclude(failed, { _tag: "RunFailedError", state: "failed" })
+        assert.strictEqual((failed as RunFailedError).error.tag, "RunLimitExceededError")
+      }
+      assert.deepStrictEqual(undone, ["undone", "undone"])
+      // It is part of the message: another one with this id is refused.
+      assert.deepInclude(yield* send("kept", { limits }), { _tag: "RunError", reason: "conflict" })
+      for (const policy of [{ limits: { maxModelCalls: -1 } }, { retries: 3 } as object]) {
+        const refused = yield* send("strange", policy)
+        assert.deepInclude(refused, { _tag: "AgentEntityError", reason: "invalid" })
+        assert.include(refused.message, "policy")
+      }
     })
   )
 

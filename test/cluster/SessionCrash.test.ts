@@ -116,10 +116,7 @@ TestServers.suite("postgres", server, ({ url }) => {
         const [one, two, three] = yield* Effect.all([runner("one"), runner("two"), runner("three")], {
           concurrency: "unbounded"
         })
-        yield* ClusterProcesses.until(
-          url,
-          "SELECT 1 FROM lex_cluster_locks HAVING count(*) = 24 AND count(DISTINCT address) = 3"
-        )
+        yield* ClusterProcesses.untilShared(url, 3)
         const living = [one, two, three]
         let answered = 0
 
@@ -129,8 +126,10 @@ TestServers.suite("postgres", server, ({ url }) => {
             Array.from({ length: MESSAGES }, (_, number) => `${name}${number}`),
             (messageId) =>
               Effect.repeat(
-                Effect.flatMap(Random.nextIntBetween(0, living.length), (index) =>
-                  (living[index] as Runner).send({ sessionId: session, messageId: `${session}${messageId}` })
+                Effect.suspend(() =>
+                  Effect.flatMap(Random.nextIntBetween(0, living.length), (index) =>
+                    (living[index] as Runner).send({ sessionId: session, messageId: `${session}${messageId}` })
+                  )
                 ),
                 { until: (answer) => answer !== undefined }
               ).pipe(
@@ -142,14 +141,18 @@ TestServers.suite("postgres", server, ({ url }) => {
             { discard: true }
           )
         const all = SESSIONS.length * CLIENTS.length * MESSAGES
-        const until = (part: number) =>
-          Effect.repeat(Effect.sleep("20 millis"), { until: () => answered >= part * all })
         const clients = yield* Effect.fork(
           Effect.all(
             SESSIONS.flatMap((session) => CLIENTS.map((name) => client(session, name))),
             { concurrency: "unbounded" }
           )
         )
+        // A client that fails fails the test, which would wait for its messages otherwise.
+        const until = (part: number) =>
+          Effect.raceFirst(
+            Effect.repeat(Effect.sleep("20 millis"), { until: () => answered >= part * all }),
+            Effect.zipRight(Fiber.join(clients), Effect.never)
+          )
         const gone = ({ port }: Runner) =>
           ClusterProcesses.until(
             url,

@@ -35,7 +35,13 @@ const book = (
     success,
     idempotent: options.idempotent,
     retries: 0,
-    handler: ({ place }) => world.call(`${name} ${place}`, Effect.succeed({ id: `#${place}`, at })),
+    // An idempotent call whose end was not recorded is made again, which does nothing more.
+    handler: ({ place }, { idempotencyKey }) =>
+      world.call(
+        `${name} ${place}`,
+        Effect.succeed({ id: `#${place}`, at }),
+        options.idempotent ? idempotencyKey : undefined
+      ),
     compensate: ({ place }, booked) =>
       world.call(
         `undo ${name} ${place} ${booked.id} ${booked.at.getTime()}`,

@@ -8,13 +8,16 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as RunSchedules from "../../src/agent/dispatch/RunSchedules.js"
 import * as Scheduler from "../../src/agent/dispatch/Scheduler.js"
 import * as ScheduleStore from "../../src/agent/record/ScheduleStore.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as SqlScheduleStore from "../../src/persistence/run/SqlScheduleStore.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
 import * as SqlDatabases from "../support/SqlDatabases.js"
 import * as DurableProcesses from "./DurableProcesses.js"
 
@@ -90,6 +93,52 @@ SqlDatabases.suite("schedules of durable runs", (place) => {
           [200, 1200, 2200]
         )
         assert.strictEqual(asked, 3)
+      }),
+    60_000
+  )
+
+  it.scopedLive(
+    "gives each run the policy of its schedule",
+    () =>
+      Effect.gen(function* () {
+        const undone: Array<string> = []
+        const book = Tool.make("book", {
+          description: "Books a room",
+          parameters: { room: Schema.String },
+          handler: ({ room }) => Effect.succeed(room),
+          compensate: ({ room }) => Effect.sync(() => void undone.push(room))
+        })
+        const model = {
+          provider: "test",
+          model: "m",
+          complete: ({ messages }: LlmClient.LlmRequest) => {
+            const room = JSON.stringify(messages).includes("cheap") ? "cheap" : "dear"
+            return Effect.succeed(DurableProcesses.call(["book", { room }]))
+          }
+        }
+        const client = Layer.succeedContext(yield* Layer.build(place.layer))
+        const agent = Agent.make("clerk", { tools: [book] })
+        const process = yield* DurableProcesses.start(client, { agents: [agent] }, model)
+        const runs = yield* process.within(Runs.Runs)
+        const built = yield* Layer.build(
+          Scheduler.layer({ agents: [agent], poll: "20 millis" }).pipe(
+            Layer.provide([Layer.provide(SqlScheduleStore.layer, client), Layer.succeed(Runs.Runs, runs)])
+          )
+        )
+        const schedules = Context.get(built, RunSchedules.RunSchedules)
+        for (const [id, compensate] of [
+          ["cheap", false],
+          ["dear", true]
+        ] as const) {
+          const startsAt = (yield* Clock.currentTimeMillis) + 200
+          const policy = { limits: { maxModelCalls: 2 }, compensate }
+          yield* schedules.create({ id, agent: "clerk", input: id, every: "1 hour", startsAt, policy, ...ann })
+          const runId = `${Option.getOrThrow(yield* schedules.get(id, ann)).key}@${startsAt}`
+          while (Option.isNone(yield* runs.poll(runId, ann))) yield* Effect.sleep("5 millis")
+          const failed = yield* Effect.flip(runs.await(runId, ann))
+          assert.strictEqual("error" in failed ? failed.error.tag : failed._tag, "RunLimitExceededError")
+        }
+        assert.deepStrictEqual(undone, ["dear", "dear"])
       }),
     60_000
   )

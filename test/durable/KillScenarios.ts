@@ -162,6 +162,9 @@ const strategies = EveryStrategy.samples.map(
   })
 )
 
+/** Scenarios with tools that must not run again: a run that is cut off in one may end with that. */
+export const paying: ReadonlySet<string> = new Set(["payments", "plan-execute"])
+
 export const scenarios: ReadonlyArray<KillScenario> = [
   ...strategies,
   parallel,

@@ -121,7 +121,8 @@ SqlBackends.suite("the executions of durable runs", (backend) => {
         { until: (length) => length > 0, times: 200 }
       )
       yield* Effect.sleep("300 millis")
-      assert.deepStrictEqual([ends, called], [["Success"], asks])
+      // A process that looks before the handler has ended interrupts it.
+      assert.deepStrictEqual([ends.length, called], [1, asks])
       only(yield* kept)
       for (const runId of ["ended", "asleep", "at work"]) {
         assert.isTrue(Option.isNone(yield* process.within(Runs.poll(runId, { userId: "ann" }))), runId)

@@ -1,4 +1,5 @@
 import * as NodeContext from "@effect/platform-node/NodeContext"
+import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, it } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
@@ -8,13 +9,16 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as RunStore from "../../src/agent/record/RunStore.js"
+import * as RunAdmission from "../../src/agent/runs/RunAdmission.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import { isTerminal } from "../../src/domain/AgentEvent.js"
+import * as AgentWorkflow from "../../src/durable/AgentWorkflow.js"
 import * as Durable from "../../src/durable/Durable.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as RunLog from "../../src/observability/RunLog.js"
@@ -40,6 +44,14 @@ const begin = (agent: string) => Runs.start({ agent, input: "go", runId: "run", 
 
 const failure = Effect.map(Effect.flip(Runs.await("run", ann)), (error) =>
   error._tag === "RunFailedError" ? error : Effect.runSync(Effect.die(error))
+)
+
+const state = ({ record }: Runs.Polled) => record.state
+
+/** Until a run has looked for its agent more than once. */
+const untilLeft = Effect.repeat(
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1 FROM lex_workflow_deferreds WHERE name LIKE '%agent~1%'`),
+  { until: (rows) => rows.length > 0, schedule: Schedule.spaced("5 millis") }
 )
 
 const guarded = Tool.make("guarded", {
@@ -265,12 +277,91 @@ SqlBackends.suite("a durable run that goes on", (backend) => {
       assert.strictEqual(yield* second.within(answered("next")), "two")
       yield* second.within(Effect.zipRight(Runs.start({ agent: "a", input: "go", runId: "last", ...ann }), asked))
       yield* second.end
-      const third = yield* start(backend.kept, { agents: [one] }, model)
+      const third = yield* start(backend.kept, { agents: [one], waitForAgent: "50 millis" }, model)
       yield* third.within(Runs.resume("last", ann))
       const error = yield* third.within(Effect.flip(Runs.await("last", ann)))
       assert.strictEqual(error._tag === "RunFailedError" ? error.error.tag : error._tag, "ReplayError")
       yield* third.end
     })
+  )
+
+  it.scopedLive("waits for a process that has its agent, in its version", () =>
+    Effect.gen(function* () {
+      const model = scripted(call(["guarded", {}]), say("done"))
+      const agents = [{ agent: Agent.make("a", { tools: [guarded] }), version: "2" }]
+      const one = yield* start(backend.layer, { agents }, model)
+      yield* one.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      const { id } = yield* one.within(asked)
+      yield* one.end
+      // Of an older release, and of other agents.
+      const old = [{ agent: Agent.make("a", { tools: [guarded] }), version: "1" }, Agent.make("b", {})]
+      const two = yield* start(backend.kept, { agents: old }, model)
+      yield* two.within(Runs.answer(id, { _tag: "Approved" }, ann))
+      yield* Effect.provide(untilLeft, backend.kept)
+      assert.deepStrictEqual(Option.map(yield* two.within(Runs.poll("run", ann)), state), Option.some("waiting"))
+      const three = yield* start(backend.kept, { agents }, model)
+      assert.strictEqual((yield* two.within(Runs.await("run", ann))).message, "done")
+      yield* two.end
+      yield* three.end
+    })
+  )
+
+  it.scopedLive("is interrupted where its agent is not, and says that nothing of it is undone", () =>
+    Effect.gen(function* () {
+      const model = scripted(call(["guarded", {}]), say("done"))
+      const agents = [Agent.make("a", { tools: [guarded] })]
+      const one = yield* start(backend.layer, { agents }, model)
+      yield* one.within(Effect.zipRight(begin("a"), untilAsleep("run")))
+      yield* one.end
+      const two = yield* start(backend.kept, { agents: [Agent.make("b", {})] }, model)
+      yield* two.within(Runs.interrupt("run", ann))
+      const begun = yield* two.within(failure)
+      assert.strictEqual(begun.error.tag, "ReplayError")
+      // One that never began.
+      const next = { runId: "next", agent: "c", input: "go", ...ann }
+      yield* two.within(
+        Effect.gen(function* () {
+          const { fingerprint, record } = yield* RunAdmission.admit(next, undefined)
+          yield* (yield* RunStore.RunStore).insert(record, fingerprint)
+          yield* AgentWorkflow.workflow.execute({ ...next, startedAt: 0 }, { discard: true })
+          yield* untilAsleep("next")
+          assert.strictEqual((yield* Runs.interrupt("next", ann)).state, "interrupted")
+        })
+      )
+      yield* two.end
+    })
+  )
+
+  it.scopedLive("writes to stores that it shares only while it is its process's", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const written: Array<number> = []
+      const took = yield* Deferred.make<void>()
+      let begun = 0
+      const writes = Tool.make("writes", {
+        description: "Writes",
+        idempotent: true,
+        handler: () =>
+          Effect.gen(function* () {
+            const number = ++begun
+            if (number === 1) {
+              yield* Effect.orDie(sql`UPDATE lex_workflow_executions SET runner_id = '@other/1'`)
+              yield* Deferred.succeed(took, undefined)
+            }
+            return yield* Step.guarded(Effect.sync(() => `${written.push(number)} written`))
+          })
+      })
+      const model = scripted(call(["writes", {}]), say("done"))
+      const one = yield* start(backend.kept, { agents: [Agent.make("a", { tools: [writes] })] }, model)
+      yield* one.within(Effect.zipRight(begin("a"), Deferred.await(took)))
+      yield* one.end
+      assert.deepStrictEqual([begun, written], [1, []])
+      yield* sql`UPDATE lex_workflow_executions SET runner_id = NULL`
+      const two = yield* start(backend.kept, { agents: [Agent.make("a", { tools: [writes] })] }, model)
+      assert.strictEqual((yield* two.within(Runs.await("run", ann))).message, "done")
+      assert.deepStrictEqual([begun, written], [2, [2]])
+      yield* two.end
+    }).pipe(Effect.provide(backend.layer))
   )
 
   it.scopedLive("has the failures of its tools as what they were", () =>

@@ -8,6 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Schedule from "effect/Schedule"
 import type * as AgentResponse from "../../domain/AgentResponse.js"
 import { TurnId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
@@ -20,13 +21,13 @@ import * as StepModule from "../../observability/Step.js"
 import type * as SessionManager from "../../session/manager/SessionManager.js"
 import * as SessionMemory from "../../session/manager/SessionMemory.js"
 import type { NewTurn, Session, TurnToolCall } from "../../session/turn/Session.js"
-import type { SessionCapacityError } from "../../session/turn/SessionError.js"
+import { type SessionCapacityError, SessionStorageError } from "../../session/turn/SessionError.js"
 import * as TurnBytes from "../../session/turn/TurnBytes.js"
 import type { Answer } from "../../strategy/definition/Strategy.js"
 import * as SecretParams from "../../tool/definition/SecretParams.js"
 import * as ToolArguments from "../../tool/definition/ToolArguments.js"
 import * as AgentMemory from "../definition/AgentMemory.js"
-import { degrade, type State } from "../definition/Stage.js"
+import { conclude, degrade, inTime, type State } from "../definition/Stage.js"
 import { ownerOf } from "./RecalledMemory.js"
 
 type Said = Omit<NewTurn, "timestamp">
@@ -154,22 +155,48 @@ export const begin = (
   Effect.gen(function* () {
     const text = state.notes.keep
     if (text === undefined) return
+    const step = yield* StepModule.Step
     const begun = state.uses.sessions.beginExchange(session.id, {
       ...(state.userId === undefined ? {} : { userId: state.userId }),
       runId: state.run.runId,
       turns: [{ ...asked(state, text), timestamp: yield* Clock.currentTimeMillis }],
-      durable: StepModule.isRecording(yield* StepModule.Step)
+      durable: StepModule.isRecording(step)
     })
-    yield* Effect.catchTag(begun, "SessionCapacityError", (full) =>
+    yield* Effect.catchTag(step.guard?.(begun) ?? begun, "SessionCapacityError", (full) =>
       degrade(Effect.fail(full), { state, stage: "session save", orElse: undefined })
     )
   })
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof SessionStorageError || error instanceof Cause.TimeoutException
+
+/**
+ * Repeats a write of a durable run while its store is away, for up to an hour: no other process would make it later.
+ * Interrupted if the run goes on elsewhere.
+ */
+const repeated = <A, E>(
+  step: StepModule.Service,
+  write: Effect.Effect<A, E>
+): Effect.Effect<A, E | Cause.TimeoutException> =>
+  Effect.retry(inTime(write), {
+    while: (error) => isPassing(error) && !step.isSuspended(),
+    schedule: Schedule.exponential("100 millis").pipe(
+      Schedule.union(Schedule.spaced("10 seconds")),
+      Schedule.upTo("1 hour")
+    )
+  }).pipe(
+    Effect.catchIf(
+      (error) => isPassing(error) && step.isSuspended(),
+      () => Effect.interrupt
+    )
+  )
 
 /** Saves the turns in the session of the run, if it has one. Returns them as stored; if they could not be, as given. */
 const endExchange = (
   state: State,
   written: ReadonlyArray<NewTurn>,
-  savedTo: ReadonlyArray<WorkingMemory.Service>
+  savedTo: ReadonlyArray<WorkingMemory.Service>,
+  step: StepModule.Service
 ): Effect.Effect<ReadonlyArray<NewTurn>> => {
   const { session } = state.notes
   if (session === undefined) return Effect.succeed(written)
@@ -180,26 +207,40 @@ const endExchange = (
     turns: written.map((turn) => TurnBytes.truncate(turn, sessions.maxTurnBytes)),
     savedTo
   })
-  return degrade(SystemAccess.holding(state.held)(ended), { state, stage: "session save", orElse: written })
+  const write = SystemAccess.holding(state.held)(ended)
+  return degrade(StepModule.isRecording(step) ? repeated(step, step.guard?.(write) ?? write) : write, {
+    state,
+    stage: "session save",
+    orElse: written
+  })
 }
 
 /** Saves the turns of a run that has ended, in its session and in memory. */
-export const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Effect.Effect<void> =>
+export const save = (
+  state: State,
+  text: string,
+  exit: Exit.Exit<Answer, unknown>,
+  step: StepModule.Service
+): Effect.Effect<void> =>
   Effect.gen(function* () {
     const written = turns(state, text, exit, yield* Clock.currentTimeMillis)
     const ownerId = ownerOf(state)
     const memories = ownerId === undefined ? [] : yield* AgentMemory.fromState(state)
-    const stored = yield* endExchange(state, written, memories)
+    const stored = yield* endExchange(state, written, memories, step)
     if (ownerId === undefined) return
-    const said = stored.map((turn) => SessionMemory.toEntry(turn, { ownerId, session: placeOf(state) }))
-    const entries = state.judged === undefined || memories.length === 0 ? said : yield* state.judged(said)
-    const taught = lesson(state, ownerId, text, exit)
-    for (const memory of memories) {
-      yield* degrade(memory.addAll(entries), { state, stage: "memory save", orElse: undefined })
-      if (taught !== undefined) {
-        yield* degrade(memory.learn(taught), { state, stage: "memory learn", orElse: undefined })
+    const remembered = Effect.gen(function* () {
+      const said = stored.map((turn) => SessionMemory.toEntry(turn, { ownerId, session: placeOf(state) }))
+      const entries = state.judged === undefined || memories.length === 0 ? said : yield* state.judged(said)
+      const taught = lesson(state, ownerId, text, exit)
+      for (const memory of memories) {
+        yield* degrade(memory.addAll(entries), { state, stage: "memory save", orElse: undefined })
+        if (taught !== undefined) {
+          yield* degrade(memory.learn(taught), { state, stage: "memory learn", orElse: undefined })
+        }
       }
-    }
+    })
+    // That the turns are in the session takes the time that it takes; only memory has a limit in a durable run.
+    yield* StepModule.isRecording(step) ? conclude(remembered, { state, stage: "memory save" }) : remembered
   })
 
 /** Nothing is learned from the steps of a run that was interrupted or whose answer was blocked. */

@@ -57,6 +57,10 @@ export const concluded = <A, E, R>(
   options: { readonly state: State; readonly stage: string }
 ): Effect.Effect<void, never, R> => recorded(conclude(effect, options), (module) => module.conclusion)
 
+/** The turns of a run, in its session and in memory. */
+export const saved = <R>(effect: Effect.Effect<void, never, R>): Effect.Effect<void, never, R> =>
+  recorded(effect, (module) => module.conclusion)
+
 /** Messages that were added to the run. */
 export const received = (effect: Effect.Effect<ReadonlyArray<string>>): Effect.Effect<ReadonlyArray<string>> =>
   recorded(effect, (module) => module.received)

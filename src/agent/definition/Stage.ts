@@ -334,6 +334,13 @@ export const degrade = <A, E, R, B>(
 
 const patience = 5000
 
+/** Work at the end of a run that may take 5 s, in an uninterruptible region too. */
+export const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Cause.TimeoutException, R> =>
+  Deadline.run(() => effect, {
+    whole: patience,
+    onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+  })
+
 /**
  * Work at the end of a run, even an interrupted one. It may take 5 s, then it is interrupted. Failures and timeouts are
  * skipped.
@@ -344,13 +351,4 @@ const patience = 5000
 export const conclude = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   options: { readonly state: State; readonly stage: string }
-): Effect.Effect<void, never, R> =>
-  Effect.asVoid(
-    degrade(
-      Deadline.run(() => effect, {
-        whole: patience,
-        onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
-      }),
-      { ...options, orElse: undefined }
-    )
-  )
+): Effect.Effect<void, never, R> => Effect.asVoid(degrade(inTime(effect), { ...options, orElse: undefined }))

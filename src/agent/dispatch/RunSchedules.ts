@@ -11,6 +11,7 @@ import type * as Option from "effect/Option"
 import type { Content } from "../../content/Content.js"
 import type * as ModelSettings from "../../llm/model/ModelSettings.js"
 import type { RunError } from "../record/RunError.js"
+import type { RunPolicy } from "../record/RunPolicy.js"
 import type { RunRecord } from "../record/RunRecord.js"
 import type * as RunSchedule from "../record/RunSchedule.js"
 import type { ScheduleError } from "../record/ScheduleError.js"
@@ -46,6 +47,8 @@ export interface Changes extends TimingRequest {
   readonly agent?: string | undefined
   readonly input?: string | ReadonlyArray<Content> | undefined
   readonly settings?: ModelSettings.ModelSettings | undefined
+  /** Limits, retries and fallbacks of each run; see `RunPolicy.make`. A change holds for runs that start after it. */
+  readonly policy?: RunPolicy | undefined
   /** The labels of the runs: at most 15. The runs also have the label `schedule`, with the id of the schedule. */
   readonly labels?: Readonly<Record<string, string>> | undefined
   /** What happens to firings that no process started in time; default `skip`. */
@@ -104,7 +107,10 @@ export interface Service {
   ) => Effect.Effect<Option.Option<RunSchedule.RunSchedule>, ScheduleError>
   /** The newest schedules first, page by page. */
   readonly list: (filter?: ScheduleStore.Filter | undefined) => Effect.Effect<ScheduleStore.Page, ScheduleError>
-  /** Its firings start no runs until it is resumed. Runs that go on are not touched. */
+  /**
+   * Its firings start no runs until it is resumed. Runs that go on are not touched. A firing that a process has decided
+   * to start still starts, unless starts fail.
+   */
   readonly pause: (id: string, access?: Access | undefined) => Effect.Effect<RunSchedule.RunSchedule, ScheduleError>
   /** Goes on with the next firing from now. What passed meanwhile is not missed. `invalid` if it has ended. */
   readonly resume: (id: string, access?: Access | undefined) => Effect.Effect<RunSchedule.RunSchedule, ScheduleError>

@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import type { RunId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import type { RunError } from "../record/RunError.js"
-import { isEnded, type RunRecord } from "../record/RunRecord.js"
+import { isEnded, type RunRecord, type RunState } from "../record/RunRecord.js"
 import * as RunSchedule from "../record/RunSchedule.js"
 import * as ScheduleTimes from "../record/ScheduleTimes.js"
 import type { Service as RunsService } from "../runs/Runs.js"
@@ -28,13 +28,14 @@ export const start = (
   schedule: RunSchedule.RunSchedule,
   runId: RunId
 ): Effect.Effect<RunRecord, RunError> => {
-  const { agent, id, input, labels, sessionId, settings, tenantId, userId } = schedule
+  const { agent, id, input, labels, policy, sessionId, settings, tenantId, userId } = schedule
   const request = {
     agent,
     input,
     runId,
     labels: { ...labels, [RunSchedule.LABEL]: id },
     ...(settings === undefined ? {} : { settings }),
+    ...(policy === undefined ? {} : { policy }),
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(tenantId === undefined ? {} : { tenantId }),
     ...(userId === undefined ? {} : { userId })
@@ -51,13 +52,45 @@ export const start = (
   )
 }
 
-/** Whether the last run of a schedule goes on. */
+/** The state of a run of a schedule; `undefined` if it is not known. */
+const stateOf = (
+  runs: RunsService,
+  schedule: RunSchedule.RunSchedule,
+  runId: RunId
+): Effect.Effect<RunState | undefined, RunError> =>
+  runs.poll(runId, { userId: schedule.userId }).pipe(
+    Effect.map((found) => (Option.isSome(found) ? found.value.record.state : undefined)),
+    asOwner(schedule)
+  )
+
+/**
+ * Whether the last run of a schedule goes on. One that has not begun begins now: the process that recorded it may have
+ * ended since.
+ */
 const isBusy = (runs: RunsService, schedule: RunSchedule.RunSchedule): Effect.Effect<boolean, RunError> =>
-  schedule.lastRunId === undefined
-    ? Effect.succeed(false)
-    : runs.poll(schedule.lastRunId, { userId: schedule.userId }).pipe(
-        Effect.map((found) => Option.isSome(found) && !isEnded(found.value.record.state)),
-        asOwner(schedule)
+  Effect.gen(function* () {
+    const { lastRunId } = schedule
+    if (lastRunId === undefined) return false
+    const state = yield* stateOf(runs, schedule, lastRunId)
+    if (state === "queued") yield* start(runs, schedule, lastRunId)
+    return state !== undefined && !isEnded(state)
+  })
+
+/**
+ * The pending firings that a pause cannot take back. Some process is about to start them: if it ends between the record
+ * of a run and its begin, only another one that knows of the firing begins the run. Where starts fail and are tried
+ * again, it is those whose runs are recorded.
+ *
+ * @category getters
+ */
+export const keptByPause = (
+  runs: RunsService,
+  schedule: RunSchedule.RunSchedule
+): Effect.Effect<ReadonlyArray<number>, RunError> =>
+  schedule.error === undefined
+    ? Effect.succeed(schedule.pending)
+    : Effect.filter(schedule.pending, (at) =>
+        Effect.map(stateOf(runs, schedule, RunSchedule.runIdOf(schedule, at)), (state) => state === "queued")
       )
 
 /**

@@ -13,6 +13,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../domain/Ids.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import * as RunPolicy from "../record/RunPolicy.js"
 import { areLabels, type Labels } from "../record/RunRecord.js"
 import * as RunSchedule from "../record/RunSchedule.js"
 import { invalid, type ScheduleError } from "../record/ScheduleError.js"
@@ -145,9 +146,18 @@ const validate = Schema.validateEither(RunSchedule.RunSchedule)
 
 /** Checks all fields of a schedule. */
 export const checked = (schedule: RunSchedule.RunSchedule): Either.Either<RunSchedule.RunSchedule, ScheduleError> => {
-  const { endsAt, startsAt } = schedule
+  const { endsAt, policy, startsAt } = schedule
   if (!isTime(startsAt) || !isTime(endsAt)) {
     return Either.left(invalid("`startsAt` or `endsAt` is not a time", "Give milliseconds since the epoch"))
+  }
+  const checkedPolicy = policy === undefined ? undefined : RunPolicy.fromUnknown(policy)
+  if (checkedPolicy !== undefined && Either.isLeft(checkedPolicy)) {
+    return Either.left(
+      invalid(
+        `The policy of the schedule is not valid: ${checkedPolicy.left}`,
+        "Make it with `RunPolicy.make`: plain data, amounts from 0, times above 0"
+      )
+    )
   }
   return Either.mapLeft(validate(schedule), () =>
     invalid(

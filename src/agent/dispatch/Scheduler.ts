@@ -13,6 +13,7 @@ import * as IdGenerator from "../../domain/IdGenerator.js"
 import type { SessionId, UserId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import { count } from "../../internal/Count.js"
+import type { RunError } from "../record/RunError.js"
 import type * as RunSchedule from "../record/RunSchedule.js"
 import * as ScheduleErrors from "../record/ScheduleError.js"
 import * as ScheduleStore from "../record/ScheduleStore.js"
@@ -47,6 +48,10 @@ const maxKey = 100
 /** How often a change is tried again that lost against another one. */
 const attempts = 16
 
+/** Records of runs could not be read. */
+const storageOf = ({ message }: RunError): ScheduleError =>
+  new ScheduleErrors.ScheduleError({ reason: "storage", message, hint: "Try again" })
+
 class Schedules implements Service {
   constructor(
     private readonly store: ScheduleStore.Service,
@@ -75,7 +80,7 @@ class Schedules implements Service {
         return yield* ScheduleErrors.invalid("The schedule has no times", "Give `cron` or `every`")
       }
       const labels = yield* ScheduleRequest.labelsOf(request.labels)
-      const { agent, endsAt, input, missed, overlap, sessionId, settings, startsAt, tenantId, userId } = request
+      const { agent, endsAt, input, missed, overlap, policy, sessionId, settings, startsAt, tenantId, userId } = request
       const isSystem = userId === undefined && (yield* SystemAccess.isGranted)
       const given: RunSchedule.RunSchedule = yield* ScheduleRequest.checked(
         ScheduleRequest.compact({
@@ -88,6 +93,7 @@ class Schedules implements Service {
           sessionId: sessionId as SessionId | undefined,
           input,
           settings,
+          policy,
           labels,
           timing,
           missed: missed ?? "skip",
@@ -148,9 +154,14 @@ class Schedules implements Service {
 
   readonly pause: Service["pause"] = (id, access) =>
     this.change(id, access, (schedule) =>
-      Effect.succeed(
-        schedule.state === "active" ? { ...schedule, state: "paused", nextAt: undefined, pending: [] } : undefined
-      )
+      schedule.state === "active"
+        ? Effect.map(Effect.mapError(ScheduleFiring.keptByPause(this.runs, schedule), storageOf), (pending) => ({
+            ...schedule,
+            state: "paused" as const,
+            nextAt: undefined,
+            pending
+          }))
+        : Effect.succeed(undefined)
     )
 
   readonly resume: Service["resume"] = (id, access) =>

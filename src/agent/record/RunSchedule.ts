@@ -8,6 +8,7 @@ import * as Content from "../../content/Content.js"
 import { ErrorInfo } from "../../domain/ErrorInfo.js"
 import { RunId, SessionId, UserId } from "../../domain/Ids.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import { RunPolicy } from "./RunPolicy.js"
 import { Labels } from "./RunRecord.js"
 
 const NAME = "effect-lexigram/agent/RunSchedule"
@@ -148,6 +149,8 @@ export const RunSchedule = Schema.Struct({
   sessionId: Schema.optional(SessionId),
   input: Schema.Union(Schema.String, Schema.Array(Content.Content)),
   settings: Schema.optional(ModelSettings.ModelSettings),
+  /** Limits, retries and fallbacks of each run. */
+  policy: Schema.optional(RunPolicy),
   /** The labels of the runs, besides `schedule`. */
   labels: Labels,
   timing: Timing,

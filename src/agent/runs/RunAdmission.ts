@@ -42,6 +42,15 @@ const strangeRequest = invalid("The request is no plain data", "Pass texts, numb
 /**
  * @category errors
  */
+export const tooLarge = (bytes: number, most: number): RunError =>
+  invalid(
+    `The request of the run has ${bytes} bytes, and a run takes at most ${most}`,
+    "Give files by their URLs, less history, or raise `payloads.most` of the runs"
+  )
+
+/**
+ * @category errors
+ */
 export const unknownAgent = (name: string, known: ReadonlyArray<string>): RunError => {
   const shown = String(name).slice(0, 128)
   const nearest = Nearest.nearest(String(name), known)

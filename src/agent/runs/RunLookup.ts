@@ -71,14 +71,17 @@ export class RunLookup {
     return Effect.mapError(this.log.read(runId, options), RunRefusal.storageError)
   }
 
-  /** The response of a run that ended, its output as the agent's schema has it. */
+  /**
+   * The response of a run that ended, its output as the agent's schema has it. Only what is written counts: an attempt
+   * of this process that another process overtook may still be here.
+   */
   reply(
     { agent, runId }: RunRecord,
     access: Access | undefined
   ): Effect.Effect<AgentResponse<unknown> | undefined, RunError> {
     const userId = access?.userId
     return Effect.flatMap(
-      RunReply.make((id, options) => this.read(id, { ...options, userId }), runId),
+      RunReply.make((id, options) => this.read(id, { ...options, userId, written: true }), runId),
       (response) => {
         const output = this.agents.get(agent)?.definition.output
         if (response === undefined || output === undefined || response.finishReason === undefined) {

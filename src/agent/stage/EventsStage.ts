@@ -17,6 +17,7 @@ import * as Spanned from "../../internal/fiber/Spanned.js"
 import * as AgentDomainEvents from "../../observability/AgentDomainEvents.js"
 import * as AgentHooks from "../../observability/AgentHooks.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
+import * as StepTooLargeError from "../../observability/journal/StepTooLargeError.js"
 import * as Run from "../../observability/Run.js"
 import * as StepModule from "../../observability/Step.js"
 import type { Answer } from "../../strategy/definition/Strategy.js"
@@ -31,7 +32,10 @@ const compensations = OnDemand.make(() => import("../conversation/UndoneCalls.js
 const failureOf = (exit: Exit.Failure<unknown, unknown>): ErrorInfo => {
   if (Cause.isInterruptedOnly(exit.cause)) return { tag: "InterruptedError", message: "The run was interrupted" }
   const failure = Cause.failureOption(exit.cause)
-  if (Option.isNone(failure)) return { tag: "Defect", message: "The run crashed" }
+  if (Option.isNone(failure)) {
+    const tooLarge = StepTooLargeError.inCause(exit.cause)
+    return tooLarge === undefined ? { tag: "Defect", message: "The run crashed" } : errorInfo(tooLarge)
+  }
   return errorInfo(failure.value instanceof Fatality ? failure.value.error : failure.value)
 }
 

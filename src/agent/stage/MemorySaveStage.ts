@@ -9,14 +9,15 @@ import * as StepModule from "../../observability/Step.js"
 import { handing } from "../conversation/HandedTo.js"
 import * as RecordedStages from "../definition/RecordedStages.js"
 import { hasOwner } from "../definition/RunIdentity.js"
-import type { Stage } from "../definition/Stage.js"
+import { conclude, type Stage } from "../definition/Stage.js"
 
 const turns = OnDemand.make(() => import("../conversation/RunTurns.js"))
 
 /**
  * Saves the user's message and the answer as turns whose ids derive from the run. A run that failed, was interrupted or
  * blocked saves the message with a mark. One that was denied or whose message was blocked saves nothing, nor does a
- * fork. A save that fails is skipped.
+ * fork. A save that fails is skipped; a durable
+ * run repeats that of its session for as long as the store is away, up to an hour.
  *
  * @since 0.1.0
  * @category stages
@@ -36,8 +37,10 @@ export const stage: Stage = {
         if (text === undefined || step.isSuspended()) return Effect.void
         // A step in any case: the steps after it keep their names.
         const saved =
-          step.isDetached === true ? Effect.void : Effect.flatMap(turns, ({ save }) => save(state, text, exit))
-        return RecordedStages.concluded(saved, { state, stage: "memory save" })
+          step.isDetached === true ? Effect.void : Effect.flatMap(turns, ({ save }) => save(state, text, exit, step))
+        return StepModule.isRecording(step)
+          ? RecordedStages.saved(saved)
+          : conclude(saved, { state, stage: "memory save" })
       })
     )
   }

@@ -139,6 +139,14 @@ const addressesOf = (settings: Settings, url: URL): Effect.Effect<ReadonlyArray<
   )
 }
 
+/**
+ * Succeeds if requests may go to the host and the port of a URL now: names may lead elsewhere later.
+ *
+ * @category guards
+ */
+export const allowed = (settings: Settings, url: URL): Effect.Effect<void, HttpRequestError> =>
+  Effect.asVoid(addressesOf(settings, url))
+
 /** A request before its target is checked. */
 export interface Outgoing extends Pick<HttpExchange.Request, "url" | "method" | "body"> {
   readonly headers: Record<string, string>

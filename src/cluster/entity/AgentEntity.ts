@@ -39,7 +39,7 @@ export interface SessionRequest {
  */
 export interface MessageRequest
   extends SessionRequest,
-    Pick<Runs.StartRequest, "agent" | "input" | "labels" | "settings" | "classifications" | "startWith"> {
+    Pick<Runs.StartRequest, "agent" | "input" | "labels" | "settings" | "policy" | "classifications" | "startWith"> {
   /**
    * Makes it the same message however often it is sent: it has one run and one answer. 1 to 256 characters. Default: a
    * new id.

@@ -13,6 +13,7 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type * as RunErrors from "../../agent/record/RunError.js"
+import * as RunPolicy from "../../agent/record/RunPolicy.js"
 import type * as RunStore from "../../agent/record/RunStore.js"
 import * as RunRefusal from "../../agent/runs/RunRefusal.js"
 import type * as Runs from "../../agent/runs/Runs.js"
@@ -58,6 +59,15 @@ const sessionOf = (request: SessionRequest) => {
 
 const prepare = (request: MessageRequest): Effect.Effect<Prepared, AgentEntityError.AgentEntityError> =>
   Effect.gen(function* () {
+    const { policy } = request
+    if (policy !== undefined) {
+      yield* Either.mapLeft(RunPolicy.fromUnknown(policy), (issues) =>
+        AgentEntityError.invalid(
+          `The policy of the message is not valid: ${issues}`,
+          "Make it with `RunPolicy.make`: plain data, amounts from 0, times above 0"
+        )
+      )
+    }
     const messageId = request.messageId ?? (yield* IdGenerator.generate)
     const message = yield* Either.mapLeft(decodeMessage({ ...request, messageId }), ({ message }) =>
       AgentEntityError.invalid("The message is not valid", `${ids}. ${message.slice(0, 500)}`)

@@ -9,6 +9,7 @@ import * as Entity from "@effect/cluster/Entity"
 import * as Rpc from "@effect/rpc/Rpc"
 import * as Schema from "effect/Schema"
 import { RunError } from "../../agent/record/RunError.js"
+import { RunPolicy } from "../../agent/record/RunPolicy.js"
 import * as Content from "../../content/Content.js"
 import { AgentEvent } from "../../domain/AgentEvent.js"
 import { RunId, UserId } from "../../domain/Ids.js"
@@ -31,6 +32,7 @@ export const Message = Schema.Struct({
   input: Schema.Union(Schema.String, Schema.Array(Content.Content)),
   labels: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String })),
   settings: Schema.optional(ModelSettings.ModelSettings),
+  policy: Schema.optional(RunPolicy),
   classifications: Schema.optional(Schema.Array(Schema.String)),
   startWith: Schema.optional(Schema.Literal("last", "called"))
 }).annotations({ identifier: `${NAME}/Message` })

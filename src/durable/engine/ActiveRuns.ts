@@ -49,6 +49,10 @@ export interface Run {
   interruptsNow: boolean
   /** The body has ended; finalizers may still run activities. */
   isEnding: boolean
+  /** What this attempt has found and recorded. */
+  recorded: Set<string> | undefined
+  /** When the last statement was sent that found the run to be its runner's, in milliseconds. */
+  ownedAt: number
 }
 
 /**
@@ -179,7 +183,8 @@ export const make = (options: Options): ActiveRuns => {
   }
 
   const drive = (run: Run): Effect.Effect<void> =>
-    Effect.suspend(() => {
+    Effect.flatMap(options.persist(run, options.store.recorded(run.claimed.key)), (recorded) => {
+      run.recorded = recorded
       if (run.isStopped) return Effect.void
       return Effect.forkDaemon(attemptOf(run, options.engine())).pipe(
         Effect.tap((fiber) => {
@@ -191,10 +196,9 @@ export const make = (options: Options): ActiveRuns => {
           return logFailure(run, exit)
         }),
         Effect.flatMap((exit) => (run.isStopped ? Effect.succeed(false) : settle(run, exit, options))),
-        Effect.flatMap((again) => (again ? drive(run) : Effect.void)),
-        Effect.catchAll((error) => options.giveUp(run, error))
+        Effect.flatMap((again) => (again ? drive(run) : Effect.void))
       )
-    })
+    }).pipe(Effect.catchAll((error) => options.giveUp(run, error)))
 
   const forget = (run: Run): void => {
     drivers.delete(run)
@@ -215,7 +219,9 @@ export const make = (options: Options): ActiveRuns => {
         body: undefined,
         isStopped: false,
         interruptsNow: false,
-        isEnding: false
+        isEnding: false,
+        recorded: undefined,
+        ownedAt: Number.NEGATIVE_INFINITY
       }
       runs.set(claimed.key, run)
       const driver = Effect.ensuring(

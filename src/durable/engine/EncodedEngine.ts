@@ -30,6 +30,7 @@ import type { WorkLoop } from "./WorkLoop.js"
  */
 export interface Parts {
   readonly store: EngineStore
+  readonly clock: Clock.Clock
   readonly runs: ActiveRuns
   readonly waiters: Waiters
   readonly loop: WorkLoop

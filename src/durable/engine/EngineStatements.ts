@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import type { Dialect } from "../../persistence/engine/Dialect.js"
+import * as TransactionBound from "../../persistence/engine/TransactionBound.js"
 
 /** The most rows of one look for work. */
 export const page = 100
@@ -18,7 +19,15 @@ const RUNNERS = "lex_workflow_runners"
 
 /** Ready, and nobody's. */
 const isReady = "status = 0 AND runner_id IS NULL"
-const owned = `SELECT 1 FROM ${EXECUTIONS} WHERE execution_id = ? AND runner_id = ?`
+
+/** A share lock on the execution of a runner, which ends after `bound` milliseconds if the runner stops meanwhile. */
+const owned = (dialect: Dialect, bound: number | undefined): string => {
+  const isOwned = "WHERE execution_id = ? AND runner_id = ?"
+  if (dialect.name !== "postgres") return isOwned
+  return bound === undefined
+    ? `${isOwned} FOR SHARE`
+    : `${isOwned} AND ${TransactionBound.column(dialect, bound)} IS NOT NULL FOR SHARE`
+}
 
 const columns = `(execution_id, long_id, workflow, parent_id, status, wake, interrupted, created_at, updated_at, bytes,
   payload, payload_data)`
@@ -69,7 +78,7 @@ const ofExecutions = (dialect: Dialect) => ({
   paused: dialect.sql(`SELECT execution_id FROM ${EXECUTIONS} WHERE ${dialect.oneOf("execution_id")} AND status > 0`)
 })
 
-const ofActivities = (dialect: Dialect) => ({
+const ofActivities = (dialect: Dialect, bound: number | undefined) => ({
   find: dialect.sql(
     `SELECT e.runner_id, a.attempt, a.body, a.data FROM ${EXECUTIONS} e
     LEFT JOIN ${ACTIVITIES} a ON a.execution_id = e.execution_id AND a.name = ? AND a.attempt = ?
@@ -78,9 +87,7 @@ const ofActivities = (dialect: Dialect) => ({
   // The share lock keeps another runner from taking the execution before this is committed.
   commit: dialect.sql(
     `INSERT INTO ${ACTIVITIES} (execution_id, name, attempt, long_name, at, bytes, body, data)
-    SELECT execution_id, ?, ?, ?, ?, ?, ?, ? FROM ${EXECUTIONS} WHERE execution_id = ? AND runner_id = ?${
-      dialect.name === "postgres" ? " FOR SHARE" : ""
-    }
+    SELECT execution_id, ?, ?, ?, ?, ?, ?, ? FROM ${EXECUTIONS} ${owned(dialect, bound)}
     ON CONFLICT (execution_id, name, attempt) DO NOTHING`
   ),
   /** Within the transaction of a commit. */
@@ -88,13 +95,14 @@ const ofActivities = (dialect: Dialect) => ({
     `INSERT INTO ${ACTIVITIES} (execution_id, name, attempt, long_name, at, bytes, body, data)
     VALUES (?, ?, 1, ?, ?, ?, ?, ?) ON CONFLICT (execution_id, name, attempt) DO NOTHING`
   ),
+  recorded: dialect.sql(`SELECT name, attempt FROM ${ACTIVITIES} WHERE execution_id = ?`),
   activities: dialect.sql(
     `SELECT name, long_name, attempt, at, bytes FROM ${ACTIVITIES}
     WHERE execution_id = ? AND (name, attempt) > (?, ?) ORDER BY name, attempt LIMIT ?`
   )
 })
 
-const ofDeferreds = (dialect: Dialect) => {
+const ofDeferreds = (dialect: Dialect, bound: number | undefined) => {
   const early = `CASE WHEN EXISTS (SELECT 1 FROM ${EXECUTIONS} WHERE execution_id = ?) THEN 0 ELSE 1 END`
   const insert = (condition: string) =>
     dialect.sql(
@@ -114,7 +122,7 @@ const ofDeferreds = (dialect: Dialect) => {
     settle: insert(""),
     schedule: schedule(""),
     /** By an execution, while it is this runner's. */
-    owner: dialect.sql(`${owned}${dialect.name === "postgres" ? " FOR SHARE" : ""}`),
+    owner: dialect.sql(`SELECT 1 FROM ${EXECUTIONS} ${owned(dialect, bound)}`),
     due: dialect.sql(`SELECT execution_id, name FROM ${CLOCKS} WHERE due_at <= ? ORDER BY due_at LIMIT ${page}`),
     ring: dialect.sql(`DELETE FROM ${CLOCKS} WHERE execution_id = ? AND name = ?`)
   }
@@ -162,12 +170,15 @@ const ofJournal = (dialect: Dialect) => {
 }
 
 /**
+ * `bound` is how long a runner may stop in a transaction before it loses its locks, in milliseconds. Default: as long
+ * as the client lets a transaction idle.
+ *
  * @category constructors
  */
-export const make = (dialect: Dialect) => ({
+export const make = (dialect: Dialect, bound?: number) => ({
   ...ofExecutions(dialect),
-  ...ofActivities(dialect),
-  ...ofDeferreds(dialect),
+  ...ofActivities(dialect, bound),
+  ...ofDeferreds(dialect, bound),
   ...ofRunners(dialect),
   ...ofJournal(dialect)
 })

@@ -13,12 +13,12 @@ import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Access, Database } from "../../persistence/engine/Database.js"
 import * as IndexKey from "../../persistence/engine/IndexKey.js"
-import * as KeyText from "../../persistence/engine/KeyText.js"
-import * as Payloads from "../../persistence/engine/Payloads.js"
+import type * as Payloads from "../../persistence/engine/Payloads.js"
 import * as SqlFailure from "../../persistence/engine/SqlFailure.js"
 import { Synchronous } from "../../persistence/engine/Synchronous.js"
 import type { Hook } from "./BeforeCommit.js"
 import * as EngineStatements from "./EngineStatements.js"
+import { longOf, packed, textOf } from "./StoredText.js"
 
 /**
  * What an execution is of: the condition of its owner's writes.
@@ -76,16 +76,6 @@ export interface Look {
  */
 export class HookFailure extends Data.TaggedError("HookFailure")<{ readonly failure: Cause.Cause<unknown> }> {}
 
-/**
- * The text of an id or a name, if its key does not hold it.
- */
-export const longOf = (text: string, key: string): string | null => (KeyText.decode(key) === text ? null : text)
-
-/**
- * @category getters
- */
-export const textOf = (key: string, long: string | null): string => long ?? KeyText.decode(key)
-
 const durable: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> = Effect.provideService(
   Synchronous,
   "full"
@@ -112,10 +102,6 @@ type FindRow = Payloads.Kept & { readonly runner_id: string | null; readonly att
  * @category models
  */
 export type EngineStore = ReturnType<typeof make>
-
-/** What `packed` adds to a text: its size. */
-export const packed = (text: string) =>
-  Effect.map(Payloads.pack(text), ({ body, data }) => ({ body, data: data ?? null, bytes: Buffer.byteLength(text) }))
 
 const isConflict = (error: SqlError | HookFailure): boolean =>
   error._tag === "SqlError" && SqlFailure.describe(error).isConflict
@@ -229,7 +215,16 @@ const keysOf = (
 ): Effect.Effect<ReadonlyArray<string>, SqlError> =>
   Effect.map(rows, (found) => (found as ReadonlyArray<KeyRow>).map(({ execution_id }) => execution_id))
 
+/** How `recorded` names an attempt at an activity. */
+export const recordOf = (name: string, attempt: number): string => `${attempt}/${IndexKey.of(name)}`
+
 const activities = (database: Database, sql: EngineStatements.Statements) => ({
+  /** The attempts at activities that have ended. */
+  recorded: (key: string, access: Access = database): Effect.Effect<Set<string>, SqlError> =>
+    Effect.map(
+      access.rows<{ readonly name: string; readonly attempt: number }>(sql.recorded, [key]),
+      (rows) => new Set(rows.map(({ attempt, name }) => `${attempt}/${name}`))
+    ),
   /** Whether the owner still is one, and the stored result if there is one. */
   find: ({ key, runnerId }: Owner, name: string, attempt: number) =>
     Effect.map(database.first<FindRow>(sql.find, [IndexKey.of(name), attempt, key]), (row) => ({
@@ -384,8 +379,8 @@ const writes = (database: Database, { isOwned }: Guards) => ({
 /**
  * @category constructors
  */
-export const make = (database: Database) => {
-  const sql = EngineStatements.make(database.dialect)
+export const make = (database: Database, bound?: number) => {
+  const sql = EngineStatements.make(database.dialect, bound)
   const within = guards(database, sql)
   return {
     ...executions(database, sql, within),

@@ -9,10 +9,11 @@ import type * as Activity from "@effect/workflow/Activity"
 import * as Workflow from "@effect/workflow/Workflow"
 import { WorkflowInstance } from "@effect/workflow/WorkflowEngine"
 import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import { BeforeCommit } from "./BeforeCommit.js"
-import { type EngineStore, HookFailure, type Owner } from "./EngineStore.js"
+import { type EngineStore, HookFailure, type Owner, recordOf } from "./EngineStore.js"
 import * as ResultText from "./ResultText.js"
 
 /**
@@ -27,6 +28,10 @@ export interface Run {
   readonly interrupted: number
   readonly isStopped: boolean
   readonly isEnding: boolean
+  /** What this attempt has found and recorded (`recordOf`). Absent: every activity looks. */
+  readonly recorded: Set<string> | undefined
+  /** When the last statement was sent that found the run to be its runner's, in milliseconds of the engine's clock. */
+  ownedAt: number
 }
 
 /**
@@ -37,7 +42,16 @@ export interface Parts<R extends Run> {
   /** Runs a write of a run, again if the database is away for a while. */
   readonly persist: <A, E>(run: R, effect: Effect.Effect<A, E | SqlError>) => Effect.Effect<A, E | SqlError>
   readonly stop: (run: R) => void
+  /** That of the engine: time within a run is that of its records. */
+  readonly clock: Clock.Clock
 }
+
+/**
+ * Milliseconds after which a run is not its runner's for sure: the process may have been frozen, and another one have
+ * the run. What begins after that asks first.
+ */
+const CERTAIN = 500
+const MOST_ASKED = 3
 
 export const suspended = new Workflow.Suspended({})
 
@@ -71,7 +85,7 @@ const runActivity = <R extends Run>(
   activity: Activity.Any,
   attempt: number
 ): Effect.Effect<Workflow.Result<unknown, unknown>, SqlError, WorkflowInstance> => {
-  const { persist, stop, store } = parts
+  const { clock, persist, stop, store } = parts
   const instance = WorkflowInstance.initial(run.entry.workflow, run.claimed.executionId)
   instance.interrupted = run.instance.interrupted
   // Its services are in the context of the workflow.
@@ -79,12 +93,17 @@ const runActivity = <R extends Run>(
   const commit = Effect.fnUntraced(function* (exit: Exit.Exit<unknown, unknown>) {
     const result = yield* ResultText.ofExit(exit, "activity")
     const hook = yield* BeforeCommit
+    const sentAt = clock.unsafeCurrentTimeMillis()
     const stored = yield* persist(run, store.commit(run.claimed, { name: activity.name, attempt, result }, hook)).pipe(
       Effect.catchAll((error) =>
         error instanceof HookFailure ? Effect.die(Cause.squash(error.failure)) : Effect.fail(error)
       )
     )
-    if (stored) return new Workflow.Complete({ exit })
+    if (stored) {
+      run.ownedAt = sentAt
+      run.recorded?.add(recordOf(activity.name, attempt))
+      return new Workflow.Complete({ exit })
+    }
     // Either it was stored before, by a fiber that ran the same activity or by a try whose answer was lost.
     const found = yield* persist(run, store.find(run.claimed, activity.name, attempt))
     if (found.isOwned && found.stored !== undefined) {
@@ -117,13 +136,21 @@ export const execute = <R extends Run>(
   attempt: number
 ): Effect.Effect<Workflow.Result<unknown, unknown>, SqlError, WorkflowInstance> =>
   Effect.gen(function* () {
-    const { persist, stop, store } = parts
-    const { isOwned, stored } = yield* persist(run, store.find(run.claimed, activity.name, attempt))
-    if (!isOwned) stop(run)
-    if (run.isStopped) return suspended
-    if (stored !== undefined) {
-      return new Workflow.Complete({ exit: yield* ResultText.toExit(stored, "activity") })
+    const { clock, persist, stop, store } = parts
+    const isUncertain = () => clock.unsafeCurrentTimeMillis() - run.ownedAt >= CERTAIN
+    let mayBeStored = run.recorded?.has(recordOf(activity.name, attempt)) !== false
+    // A process that was frozen while it waited for the answer asks again. One with a slow database goes on.
+    for (let asked = 0; asked < MOST_ASKED && !run.isStopped && (mayBeStored || isUncertain()); asked++) {
+      const sentAt = clock.unsafeCurrentTimeMillis()
+      const { isOwned, stored } = yield* persist(run, store.find(run.claimed, activity.name, attempt))
+      if (!isOwned) stop(run)
+      if (!run.isStopped && stored !== undefined) {
+        return new Workflow.Complete({ exit: yield* ResultText.toExit(stored, "activity") })
+      }
+      run.ownedAt = sentAt
+      mayBeStored = false
     }
+    if (run.isStopped) return suspended
     // Interrupted while it ran in a process that ended since: nothing new begins before its finalizers.
     if (run.interrupted === 2 && !run.isEnding) return suspended
     return yield* runActivity(parts, run, activity, attempt)

@@ -29,15 +29,45 @@ export interface Commit {
   readonly done: () => void
 }
 
+/** Names that are read at once. */
+const PAGE = 1_000
+
+const namesOf = (
+  journal: WorkflowJournal.Service,
+  executionId: string
+): Effect.Effect<ReadonlySet<string>, WorkflowStorageError> =>
+  Effect.gen(function* () {
+    const names = new Set<string>()
+    let page: ReadonlyArray<WorkflowJournal.ActivityEntry> = []
+    do {
+      page = yield* journal.activities(executionId, { after: page.at(-1), limit: PAGE })
+      for (const { name } of page) names.add(name)
+    } while (page.length === PAGE)
+    return names
+  })
+
 /** For one attempt at a run. */
 export const make = (journal: WorkflowJournal.Service, executionId: string): ReadRecords => {
   // Every step keeps all of it: a step of another branch may be kept first, or never.
   let waiting: ReadonlyArray<Kept> = []
+  let recorded: ReadonlySet<string> | undefined
+  /** What was recorded when the attempt began: it adds nothing that it looks for. */
+  const names = Effect.suspend(() =>
+    recorded === undefined
+      ? Effect.tap(namesOf(journal, executionId), (found) => {
+          recorded = found
+        })
+      : Effect.succeed(recorded)
+  )
   return {
     find: (name) =>
-      Effect.map(
-        journal.result(executionId, name),
-        Option.flatMap((exit) => (Exit.isSuccess(exit) ? Option.some(exit.value) : Option.none()))
+      Effect.flatMap(names, (found) =>
+        found.has(name)
+          ? Effect.map(
+              journal.result(executionId, name),
+              Option.flatMap((exit) => (Exit.isSuccess(exit) ? Option.some(exit.value) : Option.none()))
+            )
+          : Effect.succeedNone
       ),
     add: (name, record) => {
       waiting = [...waiting, { name, exit: Exit.succeed(record) }]

@@ -17,11 +17,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as BlobStore from "../../content/BlobStore.js"
 import type { Database } from "../../persistence/engine/Database.js"
 import * as IndexKey from "../../persistence/engine/IndexKey.js"
 import { PersistenceConfigurationError } from "../../persistence/engine/PersistenceError.js"
 import * as MigrationRun from "../../persistence/schema/MigrationRun.js"
 import type { MigrationFailure } from "../../persistence/schema/Migrations.js"
+import * as RunBlobs from "../payload/RunBlobs.js"
 import * as ActiveRuns from "./ActiveRuns.js"
 import * as EncodedEngine from "./EncodedEngine.js"
 import * as EngineStore from "./EngineStore.js"
@@ -122,6 +124,7 @@ const assemble = (
 ): Effect.Effect<Context.Context<Services | RunFence.RunFence>, SqlError, Scope.Scope> =>
   Effect.gen(function* () {
     const store = EngineStore.make(database)
+    const clock = yield* Effect.clock
     const waiters = Waiters.make()
     const entries = new Map<string, ActiveRuns.Entry>()
     const persist = StorageFailure.persistFor(options.lease)
@@ -156,14 +159,16 @@ const assemble = (
       leaseMillis: options.lease
     })
     const engine = WorkflowEngine.makeUnsafe(
-      EncodedEngine.make({ store, runs, waiters, loop, lease, entries, persist, giveUp })
+      EncodedEngine.make({ store, clock, runs, waiters, loop, lease, entries, persist, giveUp })
     )
     yield* Effect.forkScoped(Effect.interruptible(loop.run))
-    const journal = SqlWorkflowJournal.make(database, waiters.signal)
+    const blobs = yield* Effect.serviceOption(BlobStore.BlobStore)
+    const journal = SqlWorkflowJournal.make(database, waiters.signal, blobs)
     if (options.runner) yield* SqlWorkflowJournal.keepPruned(journal, options.retain)
     return Context.make(WorkflowEngine.WorkflowEngine, engine).pipe(
       Context.add(WorkflowJournal, journal),
-      Context.add(RunFence.RunFence, fenceOf(store, runs))
+      Context.add(RunFence.RunFence, fenceOf(store, runs)),
+      RunBlobs.add(blobs)
     )
   })
 

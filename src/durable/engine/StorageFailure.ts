@@ -8,6 +8,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import type { BlobStoreError } from "../../content/ContentError.js"
 import type { Reason } from "../../persistence/engine/PersistenceError.js"
 import * as SqlFailure from "../../persistence/engine/SqlFailure.js"
 import { WorkflowStorageError } from "./WorkflowStorageError.js"
@@ -22,6 +23,29 @@ export const of =
       ...SqlFailure.fields(error),
       operation,
       reason: SqlFailure.describe(error).reason
+    })
+
+/** Of a store of blobs. */
+const reasons: { readonly [R in BlobStoreError["reason"]]: Reason } = {
+  input: "other",
+  "too-large": "other",
+  full: "full",
+  corrupt: "data",
+  refused: "refused",
+  storage: "unreachable"
+}
+
+/**
+ * @category conversions
+ */
+export const ofBlobs =
+  (operation: string) =>
+  ({ hint, message, reason }: BlobStoreError): WorkflowStorageError =>
+    new WorkflowStorageError({
+      operation,
+      reason: reasons[reason],
+      message: `The blobs of runs were not removed: ${message}`,
+      hint: hint ?? "Resolve the cause: the next removal tries again"
     })
 
 /**

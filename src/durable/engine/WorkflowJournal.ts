@@ -72,21 +72,23 @@ export interface Service {
   /** What an execution was begun with, encoded by the schema of its workflow; none for an unknown id. */
   readonly payload: (executionId: string) => Effect.Effect<Option.Option<unknown>, WorkflowStorageError>
   /**
-   * Bytes of the payload, the result, the activities and the deferred values of an execution, before compression. 0 if
-   * it is unknown.
+   * Bytes of the payload, the result, the activities and the deferred values of an execution, before compression and
+   * without blobs. 0 if it is unknown.
    */
   readonly size: (executionId: string) => Effect.Effect<number, WorkflowStorageError>
   /**
-   * Removes executions that ended more than `olderThan` ago, in batches. Succeeds with their number. After that, an
-   * `execute` with the same key runs again. Results of deferred values that waited as long for an execution that never
-   * began are removed too.
+   * Removes executions that ended more than `olderThan` ago, in batches, and their blobs. Succeeds with their number.
+   * After that, an `execute` with the same key runs again. Results of deferred values that waited as long for an
+   * execution that never began are removed too. Executions with blobs in a store that is not here are left, with a
+   * warning.
    */
   readonly prune: (options: {
     readonly olderThan: Duration.DurationInput
   }) => Effect.Effect<number, WorkflowStorageError>
   /**
-   * Removes executions whatever they do, and succeeds with the number of those that existed. One that still runs stops
-   * with its next write, in whichever process it is; its callers are interrupted there.
+   * Removes executions whatever they do, with their blobs, and succeeds with the number of those that existed. One that
+   * still runs stops with its next write, in whichever process it is; its callers are interrupted there. Fails where
+   * their blobs are in a store that is not here.
    */
   readonly erase: (executionIds: Iterable<string>) => Effect.Effect<number, WorkflowStorageError>
 }

@@ -32,11 +32,26 @@ type Recorded = typeof Recorded.Type
 
 const digests = new WeakMap<object, string>()
 
+type Part = LlmClient.Message["content"][number]
+
+const hasBytes = (part: Part): boolean =>
+  typeof part === "object" && part.type === "file" && part.data instanceof Uint8Array
+
+/** The value with the digest of each file: JSON has a field for each byte. */
+const withoutBytes = (value: object): object => {
+  const { content } = value as Partial<LlmClient.Message>
+  if (!Array.isArray(content) || !content.some(hasBytes)) return value
+  return {
+    ...value,
+    content: content.map((part) => (hasBytes(part) ? { ...part, data: { sha256: Sha256.hex(part.data) } } : part))
+  }
+}
+
 /** Computed once per object: the messages of a conversation are those of its next request. */
 const digestOf = (value: object): string => {
   const known = digests.get(value)
   if (known !== undefined) return known
-  const digest = Sha256.hex(JSON.stringify(value)).slice(0, 32)
+  const digest = Sha256.hex(JSON.stringify(withoutBytes(value))).slice(0, 32)
   digests.set(value, digest)
   return digest
 }

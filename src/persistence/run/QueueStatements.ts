@@ -5,12 +5,16 @@
  * @since 0.1.0
  */
 import type { Dialect } from "../engine/Dialect.js"
+import * as TransactionBound from "../engine/TransactionBound.js"
 
 /** The most runs that are counted before another one. */
 export const maxAhead = 1000
 
 /** Delayed runs whose time has come that one claim lets wait. */
 export const maxReady = 100
+
+/** How long a process that stops in a transaction keeps the others from the queue, in milliseconds. */
+const bound = 3000
 
 const columns = "run_id, owner, user_id, agent, fingerprint, state, rank, cancelled, body"
 
@@ -36,7 +40,8 @@ export const make = (dialect: Dialect) => ({
   /** Locks the row until the end of the transaction. */
   totals: dialect.sql(
     `INSERT INTO lex_queue_totals (name, turn, waiting) VALUES ('all', 0, 0)
-    ON CONFLICT (name) DO UPDATE SET turn = lex_queue_totals.turn RETURNING turn, waiting`
+    ON CONFLICT (name) DO UPDATE SET turn = lex_queue_totals.turn
+    RETURNING turn, waiting, ${TransactionBound.column(dialect, bound)} AS bound`
   ),
   setTotals: dialect.sql("UPDATE lex_queue_totals SET turn = ?, waiting = ? WHERE name = 'all'"),
   readTotals: dialect.sql("SELECT waiting FROM lex_queue_totals WHERE name = 'all'"),
@@ -70,7 +75,8 @@ export const make = (dialect: Dialect) => ({
   take: dialect.sql("UPDATE lex_queue SET state = 2, worker = ?, lease_until = ?, cancelled = ? WHERE run_id = ?"),
   turn: dialect.sql("UPDATE lex_queue_lanes SET turn = ? WHERE owner = ?"),
   expired: dialect.sql(
-    `SELECT ${columns} FROM lex_queue WHERE state = 2 AND lease_until <= ? AND ${dialect.oneOf("agent || ''")}
+    `SELECT ${columns}, ${TransactionBound.column(dialect, bound)} AS bound FROM lex_queue
+    WHERE state = 2 AND lease_until <= ? AND ${dialect.oneOf("agent || ''")}
     ORDER BY lease_until, run_id LIMIT 16${dialect.forUpdateSkipLocked}`
   ),
   renew: dialect.sql("UPDATE lex_queue SET lease_until = ? WHERE state = 2 AND worker = ? RETURNING run_id, body"),

@@ -246,7 +246,7 @@ const makeService = (database: Database.Database, options: Options | undefined):
           return yield* tx.insert(events, rows)
         })
       ),
-      // The transaction of a caller may still be rolled back.
+      // The transaction of a caller may still be rolled back: it says when it is committed.
       () =>
         Effect.map(inTransaction, (isOfCaller) => {
           if (!isOfCaller) due.forEach(written.add)
@@ -257,6 +257,9 @@ const makeService = (database: Database.Database, options: Options | undefined):
   return RunLog.withLive({
     enabled: true,
     inTransaction,
+    committed: (events) => {
+      for (const run of runsOf(events)) written.add(run)
+    },
     append: (appended) =>
       appended.length === 0
         ? Effect.void

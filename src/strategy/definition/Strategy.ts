@@ -20,6 +20,7 @@ import type { ModelRouter } from "../../llm/ModelRouter.js"
 import type { JsonSchema, LlmClient, Message } from "../../llm/model/LlmClient.js"
 import type { LlmError } from "../../llm/model/LlmError.js"
 import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import * as StepTooLargeError from "../../observability/journal/StepTooLargeError.js"
 import * as Run from "../../observability/Run.js"
 import type { Bound } from "../../tool/definition/ToolSet.js"
 import type { Fatality, ToolRunner } from "../../tool/ToolRunner.js"
@@ -237,7 +238,9 @@ export const emitTerminal = (
     return
   }
   const interrupted = Cause.isInterruptedOnly(exit.cause)
-  const failure = Cause.failureOption(exit.cause)
+  const failure = Option.orElse(Cause.failureOption(exit.cause), () =>
+    Option.fromNullable(StepTooLargeError.inCause(exit.cause))
+  )
   run.terminal({
     _tag: "Error",
     interrupted,

@@ -82,6 +82,12 @@ const keeping: ReadonlyArray<Case> = [
         { type: "file", mediaType: "text/plain", data: new Uint8Array([104, 105]) }
       ],
       settings: { temperature: 0.5, stop: ["x"] },
+      policy: {
+        limits: { timeout: "10 minutes", llmTimeout: 500, maxModelCalls: 3, maxCostUsd: 0.5 },
+        retry: { maxRetries: 2, base: "1 second", factor: 1.5, jitter: false },
+        fallback: ["small", "b\u0000 \ud83d"],
+        compensate: false
+      },
       labels: { team: "a\u0000b", constructor: "1" },
       timing: {
         _tag: "Cron",

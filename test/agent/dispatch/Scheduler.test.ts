@@ -14,6 +14,7 @@ import * as InMemoryScheduleStore from "../../../src/agent/record/InMemorySchedu
 import * as RunErrors from "../../../src/agent/record/RunError.js"
 import * as ScheduleErrors from "../../../src/agent/record/ScheduleError.js"
 import * as ScheduleStore from "../../../src/agent/record/ScheduleStore.js"
+import * as RunAdmission from "../../../src/agent/runs/RunAdmission.js"
 import { Runs } from "../../../src/agent/runs/Runs.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as FakeRuns from "../../support/FakeRuns.js"
@@ -61,6 +62,7 @@ describe("Scheduler", () => {
         id: "report",
         labels: { team: "x" },
         settings: { temperature: 0 },
+        policy: { limits: { maxModelCalls: 3 }, compensate: false },
         sessionId: "s",
         tenantId: "t"
       })
@@ -75,6 +77,7 @@ describe("Scheduler", () => {
         input: "hello",
         labels: { team: "x", schedule: "report" },
         settings: { temperature: 0 },
+        policy: { limits: { maxModelCalls: 3 }, compensate: false },
         sessionId: "s",
         tenantId: "t",
         userId: "ann"
@@ -309,6 +312,80 @@ describe("Scheduler", () => {
     })
   )
 
+  describe("a run that was recorded by a process that died before it began", () => {
+    /** Records runs, and begins none. */
+    const dying = (fake: FakeRuns.FakeRuns): FakeRuns.FakeRuns => ({
+      ...fake,
+      runs: {
+        ...fake.runs,
+        start: (request) =>
+          Effect.flatMap(RunAdmission.admit(request, undefined), ({ fingerprint, record }) =>
+            Effect.zipRight(fake.store.insert(record, fingerprint), Effect.never)
+          )
+      }
+    })
+
+    it.scoped("begins although its schedule is paused", () =>
+      Effect.gen(function* () {
+        const fake = FakeRuns.make({ endAtOnce: true })
+        const store = InMemoryScheduleStore.make()
+        const first = yield* open(dying(fake), store)
+        yield* first.schedules.create({ ...hourly, id: "a" })
+        yield* TestClock.adjust(HOUR)
+        yield* first.end
+        const { schedules } = yield* open(fake, store, { agents: ["clerk"] })
+        assert.deepStrictEqual((yield* schedules.pause("a", ann)).pending, [HOUR])
+        yield* open(fake, store)
+        yield* TestClock.adjust(2 * HOUR)
+        assert.deepStrictEqual(fired(fake), [HOUR])
+        const { lastFiredAt, pending, state } = some(yield* schedules.get("a", ann))
+        assert.deepStrictEqual([lastFiredAt, pending, state], [HOUR, [], "paused"])
+      })
+    )
+
+    it.scoped("begins although its schedule is paused while starts fail, and firings without a record do not", () =>
+      Effect.gen(function* () {
+        const fake = FakeRuns.make({ endAtOnce: true })
+        const store = InMemoryScheduleStore.make()
+        const first = yield* open(dying(fake), store)
+        yield* first.schedules.create({ ...hourly, missed: "all", id: "a" })
+        yield* TestClock.adjust(HOUR)
+        yield* first.end
+        const known = some(yield* first.schedules.get("a", ann))
+        const error = { tag: "RunError", message: "full" }
+        const failing = { ...known, pending: [HOUR, 2 * HOUR], error, revision: known.revision + 1 }
+        assert.isTrue(yield* store.replace(failing))
+        const { schedules } = yield* open(fake, store, { agents: ["clerk"] })
+        assert.deepStrictEqual((yield* schedules.pause("a", ann)).pending, [HOUR])
+        yield* open(fake, store)
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(fired(fake), [HOUR])
+      })
+    )
+
+    it.scoped("begins with the next firing of a schedule without overlap, which it holds up until it ends", () =>
+      Effect.gen(function* () {
+        const fake = FakeRuns.make()
+        const store = InMemoryScheduleStore.make()
+        const first = yield* open(dying(fake), store)
+        yield* first.schedules.create({ ...hourly, overlap: "skip", id: "a" })
+        yield* Effect.fork(first.schedules.trigger("a", { key: "now", ...ann }))
+        yield* TestClock.adjust(1)
+        yield* first.end
+        const { schedules } = yield* open(fake, store)
+        assert.deepStrictEqual(fake.started, [])
+        yield* TestClock.adjust(HOUR)
+        assert.strictEqual(fake.started.length, 1)
+        const runId = some(yield* schedules.get("a", ann)).lastRunId ?? ""
+        assert.strictEqual(fake.started[0]?.runId, runId)
+        assert.isTrue(runId.endsWith("!now"))
+        yield* fake.end(runId)
+        yield* TestClock.adjust(HOUR)
+        assert.strictEqual(fake.started.length, 2)
+      })
+    )
+  })
+
   it.scoped("changes what it is given, and keeps the rest", () =>
     Effect.gen(function* () {
       const { fake, schedules } = yield* setup()
@@ -321,9 +398,21 @@ describe("Scheduler", () => {
       yield* TestClock.adjust(10 * 60_000)
       assert.deepStrictEqual(fired(fake), [HOUR, HOUR + 10 * 60_000])
       assert.deepStrictEqual(fake.started[1]?.labels, { schedule: "a" })
+      yield* schedules.update("a", { policy: { compensate: false } }, ann)
+      yield* TestClock.adjust(10 * 60_000)
+      assert.deepStrictEqual(
+        fake.started.map(({ policy }) => policy),
+        [undefined, undefined, { compensate: false }]
+      )
       const moved = yield* schedules.update("a", { startsAt: 5 * HOUR }, ann)
       assert.strictEqual(moved.nextAt, 5 * HOUR)
-      for (const changes of [{ agent: "nobody" }, { cron: "x" }, { endsAt: 1 }, { labels: { schedule: "b" } }]) {
+      for (const changes of [
+        { agent: "nobody" },
+        { cron: "x" },
+        { endsAt: 1 },
+        { labels: { schedule: "b" } },
+        { policy: { limit: {} } as never }
+      ]) {
         const error = yield* Effect.flip(schedules.update("a", changes, ann))
         assert.include(["invalid", "unknown-agent"], error.reason)
         assert.isDefined(error.hint)
@@ -418,6 +507,9 @@ describe("Scheduler", () => {
         { overlap: "never" as never },
         { input: 5 as never },
         { settings: { temperature: 7 } },
+        { policy: { limits: { maxModelCalls: -1 } } },
+        { policy: { limits: { timeout: "soon" } } },
+        { policy: { compensates: false } as never },
         { settings: { providerOptions: cyclic } }
       ]
       for (const fields of strange) {

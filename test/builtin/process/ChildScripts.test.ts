@@ -238,15 +238,19 @@ describe("ChildScripts", () => {
 
   it.live("limits concurrent scripts", () =>
     withFolder(
-      { "a.sh": 'mkdir "$LEX_SKILL_DIR/busy" || exit 9; sleep 0.05; rmdir "$LEX_SKILL_DIR/busy"' },
+      {
+        "a.sh": 'mkdir "$LEX_SKILL_DIR/busy" || exit 9; sleep 0.05; rmdir "$LEX_SKILL_DIR/busy"',
+        "b.sh": 'mkdir "$LEX_SKILL_DIR/busy" || exit 9; sleep 20'
+      },
       (directory) =>
         Effect.gen(function* () {
           const runner = yield* ChildScripts.make({ concurrency: 1 })
           const request = { skillName: "probe", directory, script: "a.sh", params: {} }
           yield* Effect.forEach([1, 2, 3, 4], () => runner.run(request), { concurrency: "unbounded" })
           const free = yield* ChildScripts.make({ concurrency: 4 })
+          const together = { ...request, script: "b.sh" }
           const error = yield* Effect.flip(
-            Effect.forEach([1, 2, 3, 4], () => free.run(request), { concurrency: "unbounded" })
+            Effect.forEach([1, 2, 3, 4], () => free.run(together), { concurrency: "unbounded" })
           )
           assert.strictEqual(error.exitCode, 9)
         })

@@ -466,7 +466,7 @@ SqlBackends.suite("the store of SqlWorkflowEngine", (backend) => {
     }).pipe(Effect.provide(backend.layer))
   })
 
-  it.scoped("reads once and commits once for an activity, the last of many as the first", () => {
+  it.scoped("reads when it begins, and commits once for an activity, for the last of many as for the first", () => {
     const seen: Array<SqlBackends.Seen> = []
     return Effect.gen(function* () {
       const numbers = Array.from({ length: 100 }, (_, index) => `activity ${100 + index}`)
@@ -482,12 +482,9 @@ SqlBackends.suite("the store of SqlWorkflowEngine", (backend) => {
       const outside = yield* Processes.start(backend.kept, Layer.empty, { runner: false })
       const id = yield* process.within(Job.execute(job("1"), { discard: true }))
       yield* outside.within(ended(id))
-      const from = seen.findIndex(({ sql }) => sql.includes("lex_workflow_activities"))
-      const during = seen.slice(from, from + 2 * numbers.length).map(({ sql }) => sql.slice(0, 6))
-      assert.deepStrictEqual(
-        during,
-        numbers.flatMap(() => ["SELECT", "INSERT"])
-      )
+      const during = seen.filter(({ sql }) => sql.includes("lex_workflow_activities")).map(({ sql }) => sql.slice(0, 6))
+      // What is recorded, and whether the execution still is the runner's.
+      assert.deepStrictEqual(during, ["SELECT", "SELECT", ...numbers.map(() => "INSERT")])
       const entries = yield* process.within(journal(({ activities }) => activities(id)))
       assert.strictEqual(new Set(entries.map(({ bytes }) => bytes)).size, 1)
     }).pipe(Effect.provide(backend.layer))

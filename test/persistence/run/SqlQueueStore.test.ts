@@ -1,15 +1,22 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { QueuedRun } from "../../../src/agent/record/QueuedRun.js"
 import { RunId, UserId } from "../../../src/domain/Ids.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as SqlQueueStore from "../../../src/persistence/run/SqlQueueStore.js"
+import * as Migrations from "../../../src/persistence/schema/Migrations.js"
 import * as QueueStoreSuite from "../../../src/testing/runs/QueueStoreSuite.js"
+import * as PostgresServer from "../../support/PostgresServer.js"
 import * as SqlBackends from "../../support/SqlBackends.js"
 import * as SqlStoreCases from "../../support/SqlStoreCases.js"
+import * as TestServers from "../../support/TestServers.js"
+
+const database = await PostgresServer.database({ setup: Migrations.run })
 
 const queued = (id: string, fields: Partial<QueuedRun> = {}): QueuedRun => ({
   runId: RunId.make(id),
@@ -109,5 +116,27 @@ SqlBackends.suite("SqlQueueStore", (backend) => {
       for (const id of ["b", "c"]) assert.isTrue((yield* store.add(queued(id), few)).added)
       assert.strictEqual((yield* Effect.flip(store.add(queued("d"), few)))._tag, "QueueFullError")
     }).pipe(Effect.provide(backend.layer))
+  )
+})
+
+TestServers.suite("postgres", database, ({ kept }) => {
+  it.scopedLive(
+    "goes on when a process stops in the middle of a change",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* SqlQueueStore.make
+        const sql = yield* SqlClient.SqlClient
+        const stopped = yield* Deferred.make<void>()
+        const change = Effect.zipRight(store.add(queued("a"), waits), Deferred.succeed(stopped, undefined))
+        const stopping = yield* Effect.fork(sql.withTransaction(Effect.zipRight(change, Effect.sleep("20 seconds"))))
+        yield* Deferred.await(stopped)
+        yield* store.add(queued("b"), waits)
+        assert.deepStrictEqual(
+          (yield* store.claim(claims)).map(({ runId }) => runId as string),
+          ["b"]
+        )
+        yield* Fiber.interrupt(stopping)
+      }).pipe(Effect.provide(kept)),
+    60_000
   )
 })

@@ -94,6 +94,24 @@ SqlBackends.suite("SqlRunLog", (backend) => {
     )
   )
 
+  it.effect("writes the row of a run until a transaction of a caller that has it is committed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const log = yield* SqlRunLog.make()
+      const append = (seq: number) => sql.withTransaction(log.append([event("a", seq)]))
+      yield* Effect.exit(sql.withTransaction(Effect.zipRight(log.append([event("a", 0)]), Effect.fail("undone"))))
+      assert.deepStrictEqual(yield* rows, [0, 0])
+      yield* append(0)
+      yield* sql`DELETE FROM lex_runs`
+      yield* append(1)
+      assert.deepStrictEqual(yield* rows, [1, 2])
+      log.committed?.([event("a", 1)])
+      yield* sql`DELETE FROM lex_runs`
+      yield* append(2)
+      assert.deepStrictEqual(yield* rows, [0, 3])
+    }).pipe(withClient)
+  )
+
   it.effect("finds a run by user and session, which its children inherit", () =>
     withClient(
       Effect.gen(function* () {
