@@ -49,9 +49,11 @@ const filesOf = (file: string, seen = new Set<string>()): ReadonlySet<string> =>
 const mostFiles: Readonly<Record<string, number>> = {
   ".": 6,
   "./agent": 16,
+  "./http": 23,
   "./memory": 19,
-  "./persistence": 28,
+  "./persistence": 33,
   "./provider": 20,
+  "./session": 22,
   "./skill": 20,
   "./strategy": 53
 }
@@ -85,8 +87,8 @@ const modulesOf = async (entries: ReadonlyArray<string>): Promise<number> => {
   return reached.size
 }
 const composed = ["agent/AgentExecutor.ts", "agent/Agents.ts", "agent/definition/Agent.ts"]
-expect("modules of Agent, AgentExecutor and Agents", await modulesOf(composed), 159)
-expect("modules of the root entry", await modulesOf(["index.ts"]), 190)
+expect("modules of Agent, AgentExecutor and Agents", await modulesOf(composed), 160)
+expect("modules of the root entry", await modulesOf(["index.ts"]), 191)
 
 const loaded = loadedBy(Path.join(root, "bench/cold/agent.mjs"))
 const isOwn = (url: string): boolean => url.includes("/dist/") && !url.includes("/node_modules/")
@@ -142,7 +144,7 @@ const overHttp = agentOn(
   import { ChatCompletions } from "${manifest.name}/provider/chat"`,
   `Layer.provide(ChatCompletions.layer({ baseUrl: "http://127.0.0.1/v1", model: "m" }), FetchHttpClient.layer)`
 )
-expect("bundle of an agent", await bundledBytes(inProcess), 148_500, " bytes")
+expect("bundle of an agent", await bundledBytes(inProcess), 150_000, " bytes")
 expect("bundle of an agent on chat completions", await bundledBytes(overHttp), 182_000, " bytes")
 
 const locked = (
@@ -186,4 +188,4 @@ const [packed] = JSON.parse(
     stdio: ["ignore", "pipe", "ignore"]
   })
 ) as ReadonlyArray<{ readonly size: number }>
-expect("packed", packed?.size ?? Number.NaN, 2_110_000, " bytes")
+expect("packed", packed?.size ?? Number.NaN, 2_250_000, " bytes")

@@ -31,7 +31,8 @@ const packagesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
   "./provider": ["@effect/ai-openai", "@effect/ai-anthropic"],
   "./provider/anthropic": ["@effect/ai-anthropic"],
   "./provider/openai": ["@effect/ai-openai"],
-  "./telemetry": ["@effect/opentelemetry"]
+  "./telemetry": ["@effect/opentelemetry"],
+  "./webhook": ["@types/node", "@effect/workflow"]
 }
 
 const link = (folder: string, name: string): void => {

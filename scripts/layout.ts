@@ -77,6 +77,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     "builtin/sql": "the skill that queries a database",
+    "durable/payload": "large values of durable runs, as blobs",
     guard: "the other guards, one a module, and presets",
     "memory/facts": "fact stores: assertions, timelines, lineage",
     "memory/search": "entries in memory, vectors and ranking",
@@ -155,11 +156,13 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   {
     "agent/dispatch": "starts runs for callers: by schedules, and out of a queue",
     durable: "agents whose runs survive their process",
+    "http/webhook": "the port of webhooks at the end of runs, and their signatures",
     testing: "scripted models and event recorders",
     "testing/suite": "what every port suite is made of: cases and assertions"
   },
   {
     "cluster/entity": "sessions as entities of a cluster",
+    "http/api": "the HTTP API of agents: its definition, server, client and callers",
     "testing/facts": "the suite of fact stores",
     "testing/memory": "the suite of memory stores",
     "testing/runs": "the suites of runs and of their records",
@@ -167,6 +170,10 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     cluster: "durable runs on many machines",
+    "http/openai": "agents as models of OpenAI's API",
+    "http/ui": "chats of AI SDK UI: messages, streams and endpoints",
+    rpc: "agents over Effect RPC",
+    webhook: "tells addresses of the end of runs, across processes",
     "testing/vector": "the suite of vector indexes"
   }
 ]
@@ -192,6 +199,7 @@ export const bandOf = (folder: string): string | undefined => {
  * imports an optional package, and what does not, have entries of their own.
  */
 export const smallEntries: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "http/client": ["AgentApi", "AgentClient", "ApiError", "ApiModels"],
   "provider/ai-sdk": ["AiSdkEmbedder", "AiSdkModel"],
   "provider/anthropic": ["Anthropic"],
   "provider/chat": ["ChatCompletions", "ChatCompletionsDialect", "FetchTransport"],

@@ -9,6 +9,7 @@ const roads: { readonly [town: string]: string } = { Alm: "Berg", Berg: "Cray", 
 
 const road = Tool.make("road", {
   description: "The town to which the road from a town leads",
+  idempotent: true,
   parameters: { town: Schema.String },
   success: Schema.String,
   handler: ({ town }) => Effect.succeed(roads[town] ?? "The road ends here")

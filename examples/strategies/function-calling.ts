@@ -9,6 +9,7 @@ const prices: { readonly [item: string]: number } = { kettle: 40, teapot: 25, cu
 
 const price = Tool.make("price", {
   description: "The price of an item in euros",
+  idempotent: true,
   parameters: { item: Schema.String },
   success: Schema.Number,
   handler: ({ item }) => Effect.succeed(prices[item] ?? 0)

@@ -16,6 +16,7 @@ const archive: Readonly<Record<string, string>> = {
 
 const lookup = Tool.make("lookup", {
   description: "What the town archive holds on a subject",
+  idempotent: true,
   readOnly: true,
   parameters: { subject: Schema.String },
   success: Schema.String,

@@ -11,6 +11,7 @@ const nights: { readonly [city: string]: number } = { Lisbon: 70, Oslo: 160, Rom
 const price = (name: string, what: string, prices: { readonly [city: string]: number }) =>
   Tool.make(name, {
     description: `The price of ${what} in EUR`,
+    idempotent: true,
     parameters: { city: Schema.String },
     success: Schema.Number,
     // Latency of a slow service: six sequential calls would take six times as long.
@@ -19,6 +20,7 @@ const price = (name: string, what: string, prices: { readonly [city: string]: nu
 
 const total = Tool.make("total", {
   description: "Flight and a number of nights together",
+  idempotent: true,
   parameters: { flight: Schema.Number, night: Schema.Number, nights: Schema.Number },
   success: Schema.Number,
   handler: ({ flight, night, nights }) => Effect.succeed(flight + night * nights)

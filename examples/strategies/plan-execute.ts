@@ -9,6 +9,7 @@ class Refused extends Schema.TaggedError<Refused>()("Refused", { message: Schema
 
 const stock = Tool.make("stock", {
   description: "The warehouse that holds an article",
+  idempotent: true,
   parameters: { article: Schema.String },
   handler: ({ article }) => Effect.succeed(article === "lamp" ? "Rotterdam" : "none")
 })

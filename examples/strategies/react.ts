@@ -13,6 +13,7 @@ const facts: { readonly [subject: string]: string } = {
 
 const lookup = Tool.make("lookup", {
   description: "What the encyclopedia says about a subject",
+  idempotent: true,
   parameters: { subject: Schema.String },
   success: Schema.String,
   handler: ({ subject }) => Effect.succeed(facts[subject] ?? `Nothing about ${subject}`)

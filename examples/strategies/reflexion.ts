@@ -15,6 +15,7 @@ const pages: { readonly [title: string]: string } = {
 
 const lookUp = Tool.make("look_up", {
   description: "The first lines of an encyclopedia page",
+  idempotent: true,
   parameters: { title: Schema.String },
   handler: ({ title }) => Effect.succeed(pages[title.toLowerCase()] ?? "There is no such page.")
 })

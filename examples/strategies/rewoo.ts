@@ -13,12 +13,14 @@ const facts: ReadonlyArray<readonly [question: RegExp, answer: string]> = [
 
 const search = Tool.make("search", {
   description: "Looks up one fact",
+  idempotent: true,
   parameters: { fact: Schema.String },
   handler: ({ fact }) => Effect.succeed(facts.find(([question]) => question.test(fact))?.[1] ?? "nothing found")
 })
 
 const subtract = Tool.make("subtract", {
   description: "The first number less the second",
+  idempotent: true,
   parameters: { from: Schema.Number, what: Schema.Number },
   success: Schema.Number,
   handler: ({ from, what }) => Effect.succeed(from - what)

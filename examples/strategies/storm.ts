@@ -19,6 +19,7 @@ const library = [
 
 const search = Tool.make("library_search", {
   description: "Searches the library of the island",
+  idempotent: true,
   parameters: { query: Schema.String },
   success: Schema.Array(Schema.Struct({ title: Schema.String, url: Schema.String, content: Schema.String })),
   handler: ({ query }) =>

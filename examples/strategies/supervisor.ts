@@ -11,6 +11,7 @@ const prices: { readonly [item: string]: number } = { lamps: 20, candles: 1.5 }
 const lookup = (name: string, description: string, table: { readonly [item: string]: number }) =>
   Tool.make(name, {
     description,
+    idempotent: true,
     parameters: { item: Schema.String },
     success: Schema.Number,
     handler: ({ item }) => Effect.succeed(table[item] ?? 0)

@@ -47,3 +47,20 @@ export const hurried = (clock: Clock.Clock, from: Duration.DurationInput, to: Du
   ...ahead(clock, 0),
   sleep: (duration) => clock.sleep(Duration.greaterThanOrEqualTo(duration, from) ? Duration.decode(to) : duration)
 })
+
+/** A clock on which so many times as much time passes as on the given one. */
+export const faster = (clock: Clock.Clock, times: number): Clock.Clock => {
+  const start = clock.unsafeCurrentTimeNanos()
+  const nanos = () => start + (clock.unsafeCurrentTimeNanos() - start) * BigInt(times)
+  const began = clock.unsafeCurrentTimeMillis()
+  const millis = () => began + Number((nanos() - start) / 1_000_000n)
+  return {
+    ...clock,
+    [Clock.ClockTypeId]: clock[Clock.ClockTypeId],
+    sleep: (duration) => clock.sleep(Duration.millis(Duration.toMillis(duration) / times)),
+    unsafeCurrentTimeMillis: millis,
+    unsafeCurrentTimeNanos: nanos,
+    currentTimeMillis: Effect.sync(millis),
+    currentTimeNanos: Effect.sync(nanos)
+  }
+}

@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Option from "effect/Option"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
@@ -40,6 +40,10 @@ export interface Claims {
   /** Its `sub`. */
   readonly userId: Option.Option<UserId>
   readonly sessionId: Option.Option<SessionId>
+  /** The tenant that the token names, if it names one. */
+  readonly tenantId?: UserId | undefined
+  /** The claim `scope` (RFC 8693), split at spaces; absent without one. */
+  readonly scopes?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -126,7 +130,12 @@ export type Options = Keys & {
   readonly clockTolerance?: Duration.DurationInput | undefined
   /** The claim that names the session; default `session_id`. */
   readonly sessionClaim?: string | undefined
+  /** The claim that names the tenant; default `tenant_id`. */
+  readonly tenantClaim?: string | undefined
 }
+
+const scopesOf = (claim: unknown): Pick<Claims, "scopes"> =>
+  typeof claim === "string" ? { scopes: claim.split(" ").filter((scope) => scope !== "") } : {}
 
 /**
  * Longer tokens are rejected unread.
@@ -262,7 +271,8 @@ const isSessionId = Schema.is(SessionId)
 
 /**
  * Makes a verifier. A token must have a valid signature by one of the algorithms, an `exp` in the future, and an `nbf`,
- * if present, in the past; issuer and audience as configured; and `sub` and session, if present, must be valid ids.
+ * if present, in the past; issuer and audience as configured; and `sub`, session and tenant, if present, must be
+ * valid ids.
  *
  * Fails when the keys do not fit the algorithms, or when the package `jose` is missing.
  *
@@ -276,6 +286,7 @@ export const make = Effect.fnUntraced(function* (
   const getKey = yield* getKeyOf(jose, options)
   const isRemote = "jwksUrl" in options
   const sessionClaim = options.sessionClaim ?? "session_id"
+  const tenantClaim = options.tenantClaim ?? "tenant_id"
   const { audience, issuer } = options
   const rules = {
     algorithms: [...options.algorithms],
@@ -293,9 +304,12 @@ export const make = Effect.fnUntraced(function* (
         try: () => jose.jwtVerify(token, getKey, { ...rules, currentDate }),
         catch: (error) => refusal(reasonOf(error, isRemote))
       })
+      const tenantId = yield* idOf(isUserId, own(payload, tenantClaim))
       return {
         userId: yield* idOf(isUserId, own(payload, "sub")),
-        sessionId: yield* idOf(isSessionId, own(payload, sessionClaim))
+        sessionId: yield* idOf(isSessionId, own(payload, sessionClaim)),
+        ...(Option.isNone(tenantId) ? {} : { tenantId: tenantId.value }),
+        ...scopesOf(own(payload, "scope"))
       }
     })
   }

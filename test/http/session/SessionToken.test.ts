@@ -37,15 +37,28 @@ const reason = (verifier: SessionToken.Verifier, token: string) =>
   Effect.match(verifier.verify(token), { onFailure: (error) => error.reason, onSuccess: () => undefined })
 
 describe("verify", () => {
+  it.effect("returns the tenant of the token", () =>
+    Effect.gen(function* () {
+      yield* setTime
+      const verifier = yield* shared()
+      const named = yield* verifier.verify(yield* sign({ sub: "ann", tenant_id: "north", org: "south" }))
+      assert.strictEqual(named.tenantId, "north")
+      const other = yield* shared({ tenantClaim: "org" })
+      assert.strictEqual((yield* other.verify(yield* sign({ sub: "ann", org: "south" }))).tenantId, "south")
+      assert.isUndefined((yield* verifier.verify(yield* sign({ sub: "ann" }))).tenantId)
+      assert.strictEqual((yield* Effect.flip(verifier.verify(yield* sign({ tenant_id: 5 })))).reason, "invalid")
+    })
+  )
+
   it.effect("returns the user and the session of the token", () =>
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared()
-      assert.deepStrictEqual(yield* verifier.verify(yield* sign({ sub: "ann", session_id: "s-1" })), {
+      assert.deepStrictEqual<unknown>(yield* verifier.verify(yield* sign({ sub: "ann", session_id: "s-1" })), {
         userId: Option.some("ann"),
         sessionId: Option.some("s-1")
       })
-      assert.deepStrictEqual(yield* verifier.verify(yield* sign({})), {
+      assert.deepStrictEqual<unknown>(yield* verifier.verify(yield* sign({})), {
         userId: Option.none(),
         sessionId: Option.none()
       })

@@ -1,0 +1,121 @@
+import * as Http from "node:http"
+import type { AddressInfo } from "node:net"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as Agent from "../../../src/agent/definition/Agent.js"
+import * as AgentClient from "../../../src/http/api/AgentClient.js"
+import * as AgentServers from "../../support/AgentServers.js"
+
+const helper = Agent.make("helper", { system: "helper" })
+
+const clientOf = (baseUrl: string, options: Partial<AgentClient.Options> = {}) =>
+  Effect.provide(AgentClient.make({ baseUrl, token: Redacted.make("token-ann"), ...options }), FetchHttpClient.layer)
+
+/** Passes requests on, and cuts each stream of events off after so many bytes. */
+const cutting = (target: string, after: number) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.async<Http.Server & { streams?: number }>((resume) => {
+        const server: Http.Server & { streams?: number } = Http.createServer((request, response) => {
+          const url = new URL(request.url ?? "/", target)
+          const passed = Http.request(url, { method: request.method, headers: request.headers }, (answer) => {
+            response.writeHead(answer.statusCode ?? 500, answer.headers)
+            if (!answer.headers["content-type"]?.startsWith("text/event-stream")) {
+              answer.pipe(response)
+              return
+            }
+            server.streams = (server.streams ?? 0) + 1
+            let passedOn = 0
+            answer.on("data", (bytes: Buffer) => {
+              response.write(bytes)
+              passedOn += bytes.length
+              if (passedOn > after) {
+                passed.destroy()
+                setImmediate(() => response.destroy())
+              }
+            })
+            answer.on("end", () => response.end())
+            answer.on("error", () => response.destroy())
+          })
+          passed.on("error", () => response.destroy())
+          request.pipe(passed)
+        })
+        server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+      }),
+      (server) =>
+        Effect.async<void>((resume) => {
+          server.closeAllConnections()
+          server.close(() => resume(Effect.void))
+        })
+    ),
+    (server) => ({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      streams: () => server.streams ?? 0
+    })
+  )
+
+describe("AgentClient", () => {
+  it.scopedLive("runs an agent, and reads its run", () =>
+    Effect.gen(function* () {
+      const { url } = yield* AgentServers.start({ agents: [helper] })
+      const client = yield* clientOf(url)
+      const answer = yield* client.run({ agent: "helper", input: "hello" })
+      assert.strictEqual(answer.message, "hi")
+      const { run } = yield* client.api.runs.getRun({ path: { runId: answer.runId } })
+      assert.strictEqual(run.state, "completed")
+      const events = yield* Stream.runCollect(client.events(answer.runId))
+      assert.strictEqual(Chunk.toReadonlyArray(events).at(-1)?._tag, "Finished")
+    })
+  )
+
+  it.scopedLive("fails as the server does: unknown agents, strangers, servers that are not there", () =>
+    Effect.gen(function* () {
+      const { url } = yield* AgentServers.start({ agents: [helper] })
+      const client = yield* clientOf(url)
+      const unknown = yield* Effect.flip(client.run({ agent: "helpr", input: "hello" }))
+      assert.deepInclude(unknown, { reason: "unknown", error: "LEX_ERR_AGT_121", hint: 'Did you mean "helper"?' })
+      const streamed = yield* Effect.flip(Stream.runDrain(client.stream({ agent: "helpr", input: "hello" })))
+      assert.deepInclude(streamed, { reason: "unknown", hint: 'Did you mean "helper"?' })
+      const stranger = yield* clientOf(url, { token: Redacted.make("nobody") })
+      assert.strictEqual((yield* Effect.flip(stranger.run({ agent: "helper", input: "" }))).reason, "unauthenticated")
+      const gone = yield* clientOf("http://127.0.0.1:9", { attempts: 2 })
+      assert.strictEqual((yield* Effect.flip(gone.run({ agent: "helper", input: "" }))).reason, "unavailable")
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(gone.events("r")))).reason, "unavailable")
+    })
+  )
+
+  it.scopedLive("follows a run over connections that break, each event once", () =>
+    Effect.gen(function* () {
+      const words = Array.from({ length: 150 }, (_, at) => `word${at} `)
+      const { url } = yield* AgentServers.start({
+        agents: [helper],
+        script: () => ({ text: words, partDelay: "8 millis" }),
+        heartbeat: "5 millis"
+      })
+      const proxy = yield* cutting(url, 3000)
+      const client = yield* clientOf(proxy.url)
+      const events = Chunk.toReadonlyArray(yield* Stream.runCollect(client.stream({ agent: "helper", input: "hello" })))
+      assert.isAbove(proxy.streams(), 1)
+      assert.strictEqual(events.at(-1)?._tag, "Finished")
+      assert.strictEqual(events.filter(({ _tag }) => _tag === "Started").length, 1)
+      // What is read again after a break is taken back first.
+      let text = ""
+      for (const event of events) {
+        if (event._tag === "TextRetracted") text = ""
+        if (event._tag === "TextDelta") text += event.text
+      }
+      assert.strictEqual(text, words.join(""))
+      const numbers = events
+        .filter(({ _tag }) => _tag !== "TextDelta" && _tag !== "TextRetracted")
+        .map(({ seq }) => seq)
+      assert.deepStrictEqual(
+        numbers,
+        Array.from(new Set(numbers)).sort((a, b) => a - b)
+      )
+    })
+  )
+})
