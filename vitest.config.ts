@@ -5,8 +5,12 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const src = fileURLToPath(new URL("./src", import.meta.url))
 
-/** Slowest files first: a slow file that starts last would keep one worker busy while the others are idle. */
+/**
+ * Slowest files first: a slow file that starts last would keep one worker busy while the others are idle. The first one
+ * of all reads the metrics of its process, which grow with each file.
+ */
 const slow = [
+  "PrometheusPage",
   "SqlMemoryStore",
   "SqlSessionStore",
   "ManyProcesses",

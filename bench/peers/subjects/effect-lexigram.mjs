@@ -100,6 +100,8 @@ export const make = async (options) => {
     description: "Adds two numbers",
     parameters: { a: Schema.Number, b: Schema.Number },
     success: Schema.Number,
+    // As with the savers of LangGraph, the call of a process that died is made again.
+    idempotent: true,
     handler: ({ a, b }) => Effect.succeed(a + b)
   })
   const parameters = { text: Schema.String, count: Schema.optional(Schema.Number) }
