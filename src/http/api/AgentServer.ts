@@ -110,6 +110,8 @@ export interface Options extends RunEndpoints.Options, OwnerEndpoints.Options {
   readonly edges?: ReadonlyArray<Edge> | undefined
   /** The sites whose pages may call the server: origins such as `https://app.example`. Default none. */
   readonly origins?: ReadonlyArray<string> | undefined
+  /** Headers that these pages may send besides the usual ones: that of `layerApiKeys`, if it is another than its default. */
+  readonly allowedHeaders?: ReadonlyArray<string> | undefined
   /** Whether a caller may use an endpoint, by its scopes for example; otherwise 403. Default: it may use all. */
   readonly permits?: ((caller: Identity, endpoint: PermittedName) => boolean) | undefined
   /** Is told of each request to an endpoint that needs a caller, before its response is sent. */
@@ -276,7 +278,10 @@ const cors = (options: Options): (<E, R>(app: HttpApp.Default<E, R>) => HttpApp.
     ? (app) => app
     : HttpMiddleware.cors({
         allowedOrigins: options.origins,
-        allowedHeaders: ["authorization", "content-type", "idempotency-key", "last-event-id", "x-api-key"],
+        allowedHeaders: [
+          ...["authorization", "content-type", "idempotency-key", "last-event-id", "x-api-key"],
+          ...(options.allowedHeaders ?? [])
+        ],
         exposedHeaders: [RunEndpoints.RUN_ID, "retry-after", "x-request-id", "x-vercel-ai-ui-message-stream"],
         maxAge: 600
       })
