@@ -172,6 +172,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     cluster: "durable runs on many machines",
     "http/openai": "agents as models of OpenAI's API",
     "http/ui": "chats of AI SDK UI: messages, streams and endpoints",
+    a2a: "agents to other agents by the Agent2Agent protocol, and those of others as tools",
     rpc: "agents over Effect RPC",
     webhook: "tells addresses of the end of runs, across processes",
     "testing/vector": "the suite of vector indexes"

@@ -93,7 +93,7 @@ export interface Edge {
   readonly endpoints: ReadonlyArray<Endpoint>
   readonly layer: (
     limits: ApiLimits.Limits
-  ) => Layer.Layer<never, never, Runs.Runs | PendingApprovals.PendingApprovals | Authenticated>
+  ) => Layer.Layer<never, never, Runs.Runs | PendingApprovals.PendingApprovals | Authenticated | Authentication>
   /** How the protocol writes failures; default problem details. */
   readonly failures?: Problems.Failures | undefined
 }
