@@ -212,7 +212,7 @@ export const flatEntries: ReadonlySet<string> = new Set(["promise"])
 
 /** Whether a file below `src` is the index of an entry. */
 export const isIndex = (file: string): boolean =>
-  /^([a-z]+\/)?index\.ts$/.test(file) || Object.hasOwn(smallEntries, file.replace(/\/index\.ts$/, ""))
+  /^([a-z0-9]+\/)?index\.ts$/.test(file) || Object.hasOwn(smallEntries, file.replace(/\/index\.ts$/, ""))
 
 /** Programs of child processes below `src`, by their place in `dist`. They are no modules and import Node alone. */
 export const programs: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type * as HttpClient from "@effect/platform/HttpClient"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -26,7 +26,7 @@ export interface Options {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Origins besides that of the card where the agent may be; default none. They get the headers too. */
   readonly origins?: ReadonlyArray<string> | undefined
-  /** How long one answer may take; default 10 minutes. */
+  /** How long one answer may take before its task is canceled; default 10 minutes. */
   readonly timeout?: Duration.DurationInput | undefined
 }
 
@@ -133,14 +133,12 @@ export const make = (
   { description, headers = {}, origins = [], timeout = "10 minutes", url }: Options
 ): Tool.Tool<Tool.ParametersType<typeof parameters>, Answer, never, HttpClient.HttpClient, A2aError> => {
   const client = Either.map(cardOf(url), (card) => new A2aClient.A2aClient({ card, headers, origins }))
-  const late = new A2aError({
-    reason: "unreachable",
-    message: `The other agent did not answer within ${Duration.format(Duration.decode(timeout))}`
-  })
   return Tool.make(name, {
     description,
     parameters,
     success: Answer,
+    failure: A2aError,
+    timeout,
     handler: ({ conversation, message, task }, { idempotencyKey }) =>
       Effect.gen(function* () {
         const agent = yield* client
@@ -153,7 +151,6 @@ export const make = (
           ...(task === undefined ? {} : { taskId: task })
         }
         yield* agent.send(given, view).pipe(
-          Effect.timeoutFail({ duration: timeout, onTimeout: () => late }),
           // The other agent would go on with what nobody waits for.
           Effect.onExit((exit) =>
             exit._tag === "Success" || view.id === undefined

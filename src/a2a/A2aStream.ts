@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import * as DateTime from "effect/DateTime"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import * as PublicView from "../domain/PublicView.js"
 import type { Part, TaskState, Update } from "./A2aModels.js"
@@ -63,7 +64,9 @@ export class A2aStream {
       text === undefined
         ? {}
         : { message: { messageId: `${ids.taskId}-${state}`, ...ids, role: "ROLE_AGENT" as const, parts: [{ text }] } }
-    return { statusUpdate: { ...ids, status: { state, timestamp: new Date(at).toISOString(), ...message } } }
+    return {
+      statusUpdate: { ...ids, status: { state, timestamp: DateTime.formatIso(DateTime.unsafeMake(at)), ...message } }
+    }
   }
 
   private push(event: AgentEvent): ReadonlyArray<Update> {

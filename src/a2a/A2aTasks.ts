@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import * as DateTime from "effect/DateTime"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -144,7 +145,7 @@ export class A2aTasks {
         ...ids,
         status: {
           state: states[record.state],
-          timestamp: new Date(record.updatedAt).toISOString(),
+          timestamp: DateTime.formatIso(DateTime.unsafeMake(record.updatedAt)),
           ...(said === undefined ? {} : { message: said })
         },
         ...(artifacts.length === 0 ? {} : { artifacts })
@@ -276,7 +277,7 @@ export class A2aTasks {
         ...this.contextOf(record),
         status: {
           state: isEnded(record.state) || record.state === "waiting" ? "TASK_STATE_WORKING" : states[record.state],
-          timestamp: new Date(record.createdAt).toISOString()
+          timestamp: DateTime.formatIso(DateTime.unsafeMake(record.createdAt))
         }
       }
     }))
