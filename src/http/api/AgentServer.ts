@@ -110,7 +110,7 @@ export interface Options extends RunEndpoints.Options, OwnerEndpoints.Options {
   readonly edges?: ReadonlyArray<Edge> | undefined
   /** The sites whose pages may call the server: origins such as `https://app.example`. Default none. */
   readonly origins?: ReadonlyArray<string> | undefined
-  /** Headers that these pages may send besides the usual ones, such as that of `layerApiKeys`, if it is not its default. */
+  /** Headers that these pages may send besides the usual ones, such as that of `layerApiKeys` where one is chosen. */
   readonly allowedHeaders?: ReadonlyArray<string> | undefined
   /** Whether a caller may use an endpoint, by its scopes for example; otherwise 403. Default: it may use all. */
   readonly permits?: ((caller: Identity, endpoint: PermittedName) => boolean) | undefined
