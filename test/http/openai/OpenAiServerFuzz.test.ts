@@ -28,6 +28,10 @@ const members = [
   "stop",
   "tool_calls",
   "tool_call_id",
+  "input",
+  "previous_response_id",
+  "conversation",
+  "approval_request_id",
   "temperature"
 ]
 
@@ -43,15 +47,25 @@ const valueOf = StrangeJson.make(members, [
 ])
 
 const requestOf = (random: SeededRandom.SeededRandom): Request => {
-  const path = random.pick(["chat/completions", "chat/completions", "chat/completions", "models", "models/helper", "x"])
+  const path = random.pick([
+    "chat/completions",
+    "chat/completions",
+    "responses",
+    "responses",
+    "responses/resp_x",
+    "models",
+    "models/helper",
+    "x"
+  ])
   const url = `http://localhost/openai/v1/${path}`
-  const right = path === "chat/completions" ? "POST" : "GET"
+  const right = path === "chat/completions" || path === "responses" ? "POST" : "GET"
   const method = random.below(10) > 0 ? right : random.pick(["PUT", "PATCH", "DELETE", "POST", "GET"])
   const headers = new Headers({ authorization: random.below(20) > 0 ? "Bearer token-ann" : "Bearer wrong" })
   if (method === "GET") return new Request(url, { headers })
   if (random.below(9) > 0) headers.set("content-type", "application/json")
   const message = { role: "user", content: "go", ...(random.below(3) > 0 ? {} : { content: [valueOf(random)] }) }
-  const nearly = { model: "helper", messages: [message], stream: random.pick([true, false]) }
+  const input = random.below(2) === 0 ? [message] : [valueOf(random)]
+  const nearly = { model: "helper", messages: [message], input, stream: random.pick([true, false]) }
   const changed = random.below(2) === 0 ? nearly : { ...nearly, [random.pick(members)]: valueOf(random) }
   const body =
     random.below(6) === 0
