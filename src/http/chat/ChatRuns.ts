@@ -60,7 +60,7 @@ const MOST_OPEN = 20
 /**
  * @category conversions
  */
-export const accessOf = ({ userId }: Identity): Runs.Access => (userId === undefined ? {} : { userId })
+export const accessOf = ({ userId }: Identity): Pick<Identity, "userId"> => (userId === undefined ? {} : { userId })
 
 const unknownRequest = new ApiError({ reason: "unknown", message: "No request of this chat has this id" })
 
