@@ -2,6 +2,7 @@
 import {
   AbstractAgent,
   type BaseEvent,
+  enforceEvents,
   HttpAgent,
   type Interrupt,
   type Message,
@@ -11,7 +12,7 @@ import {
 } from "@ag-ui/client"
 import { EventSchema } from "@ag-ui/core/schemas"
 import { assert } from "@effect/vitest"
-import { from, type Observable } from "rxjs"
+import { from, lastValueFrom, type Observable, toArray } from "rxjs"
 import type { AgUiEvent } from "../../src/http/agui/AgUiEvent.js"
 
 class Recorded extends AbstractAgent {
@@ -32,6 +33,9 @@ export const read = async (
   messages: ReadonlyArray<Message> = []
 ): Promise<AbstractAgent> => {
   for (const event of events) assert.deepEqual(EventSchema.parse(structuredClone(event)), event as never)
+  // The client takes what it does not know away.
+  const known = await lastValueFrom(from(structuredClone(events) as Array<never>).pipe(enforceEvents(), toArray()))
+  assert.deepEqual(known, [...events] as never)
   const agent = new Recorded(events, messages)
   await agent.runAgent()
   return agent
@@ -63,6 +67,7 @@ export class Page extends HttpAgent {
   }
 
   protected override connect(input: RunAgentInput): Observable<BaseEvent> {
+    this.abortController = new AbortController()
     return transformHttpEventStream(runHttpRequest(() => fetch(`${this.url}/connect`, this.requestInit(input))))
   }
 

@@ -21,8 +21,11 @@ export const PROTOCOL_VERSION = "1.0"
  */
 export interface Interrupt {
   readonly id: string
-  /** `tool_call`: a call waits for approval. `input_required`: a tool asks a question. */
-  readonly reason: "tool_call" | "input_required"
+  /**
+   * `tool_call`: a call waits for approval. `confirmation`: one of an inner run does, which `metadata` has.
+   * `input_required`: a tool asks a question.
+   */
+  readonly reason: "tool_call" | "confirmation" | "input_required"
   readonly message?: string | undefined
   readonly toolCallId?: string | undefined
   /** The JSON Schema of the answer. */

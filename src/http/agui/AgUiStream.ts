@@ -144,6 +144,13 @@ export class AgUiStream extends AgUiTexts {
     return this.events
   }
 
+  /** The events that end a stream without a run. */
+  end(): ReadonlyArray<AgUiEvent> {
+    this.events = []
+    this.finish({ type: "success" })
+    return this.events
+  }
+
   /** The events that end a stream whose run waits for a person. */
   pause(interrupts: ReadonlyArray<Interrupt>): ReadonlyArray<AgUiEvent> {
     this.events = []
@@ -158,10 +165,12 @@ export class AgUiStream extends AgUiTexts {
     return this.events
   }
 
-  /** An interrupt with the id that the client knows its call by; without one for a call that it does not know. */
-  private known({ toolCallId, ...interrupt }: Interrupt): Interrupt {
+  /** An interrupt by the call that the client knows. Of a call of an inner run it knows nothing. */
+  private known({ metadata, reason, toolCallId, ...interrupt }: Interrupt): Interrupt {
     const call = toolCallId === undefined ? undefined : this.calls.get(toolCallId)
-    return call === undefined ? interrupt : { ...interrupt, toolCallId: call.shownId }
+    return call === undefined
+      ? { ...interrupt, reason: reason === "tool_call" ? "confirmation" : reason, metadata }
+      : { ...interrupt, reason, toolCallId: call.shownId }
   }
 
   /** Whether an event is behind the place up to which the client has the run. */

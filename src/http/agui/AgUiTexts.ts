@@ -77,9 +77,9 @@ export class AgUiTexts {
     this.isRetracting = this.isRetracting || this.shown !== ""
   }
 
-  /** A whole thought, unless its deltas were shown. */
+  /** A whole thought, unless it was shown: by its deltas, or as the text before calls. */
   protected addThought(text: string): void {
-    if (this.hasReasoned) return
+    if (this.hasReasoned || (this.isRetracting && text.trim() === this.shown.trim())) return
     this.addReasoning(text)
     this.endParts()
   }

@@ -47,6 +47,8 @@ export interface Asked {
   /** Default: a new id. */
   readonly runId?: string | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
+  /** Comes once the session is there. */
+  readonly prepare?: Effect.Effect<void, ApiError> | undefined
 }
 
 /** The labels by which the runs of a chat are found. */
@@ -151,12 +153,13 @@ export class ChatRuns {
   }
 
   /** Starts the run that answers a message, in place of what goes on and of the first answer if it is sent again. */
-  start(chat: Chat, { history, input, labels, messageId, runId }: Asked): Effect.Effect<string, ApiError> {
+  start(chat: Chat, { history, input, labels, messageId, prepare, runId }: Asked): Effect.Effect<string, ApiError> {
     return Effect.gen(this, function* () {
       yield* this.stop(chat)
       const message = labelOf(messageId)
       const { sessions } = this
       const checkpoint = sessions === undefined ? undefined : yield* this.rewind(chat, sessions, message)
+      if (prepare !== undefined) yield* prepare
       const policy = this.policy(chat.caller)
       const started = yield* Refusals.ofRun(
         this.runs.start({

@@ -84,7 +84,7 @@ describe("AgUiStream", () => {
     assert.deepInclude(events.at(-1), {
       outcome: { type: "success" },
       result: { n: 7 },
-      usage: [{ inputTokens: 3, outputTokens: 2 }],
+      usage: [{ inputTokens: 3, outputTokens: 2, totalTokens: 5 }],
       metadata: { lexigram: { finishReason: "completed", durationMs: 5 } }
     })
   })
