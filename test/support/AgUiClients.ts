@@ -4,7 +4,6 @@ import {
   type BaseEvent,
   enforceEvents,
   HttpAgent,
-  type Interrupt,
   type Message,
   type RunAgentInput,
   runHttpRequest,
@@ -88,7 +87,7 @@ export class Page extends HttpAgent {
     })
   }
 
-  get interrupt(): Interrupt | undefined {
+  get interrupt(): any {
     return this.pendingInterrupts[0]
   }
 

@@ -32,8 +32,8 @@ export interface Options extends AgUiFollow.Options {
   /** Answers go on when nobody follows them, however long it takes. Default false. */
   readonly detach?: boolean | undefined
   /**
-   * The state of a thread is the variables of its session: those that a client sends replace them unless they are empty,
-   * and it gets them when a run ends or waits, and when it connects. Default false: there is no state.
+   * The state of a thread is the variables of its session: those that a client sends replace them unless they are
+   * empty, and it gets them when a run ends or waits, and when it connects. Default false: there is no state.
    */
   readonly state?: boolean | undefined
 }
@@ -80,9 +80,9 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
   )
 
 /**
- * `/agui/<agent>`, for `AgentServer.layer({ agents, edges: [AgUi.make()] })`. With sessions in the context of the server
- * (`Sessions.layer`) the id of a thread is that of its session, and only the last message of a request is read; without
- * them the messages of the request are the history.
+ * `/agui/<agent>`, for `AgentServer.layer({ agents, edges: [AgUi.make()] })`. With sessions in the context of the
+ * server (`Sessions.layer`) the id of a thread is that of its session, and only the last message of a request is read;
+ * without them the messages of the request are the history.
  *
  * @since 0.1.0
  * @category constructors

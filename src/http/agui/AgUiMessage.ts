@@ -16,7 +16,6 @@ const Id = Schema.String.pipe(Schema.maxLength(LONGEST))
 /** Some clients send `null` for what they leave out. */
 const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { nullable: true })
 
-const Metadata = maybe(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 const Text = maybe(Schema.String)
 
 const Source = Schema.Union(
@@ -52,8 +51,7 @@ export const ToolCall = Schema.Struct({
   type: Schema.Literal("function"),
   /** `arguments` are JSON. */
   function: Schema.Struct({ name: Id, arguments: Schema.String }),
-  encryptedValue: Text,
-  metadata: Metadata
+  encryptedValue: Text
 })
 /**
  * @since 0.1.0
@@ -61,11 +59,11 @@ export const ToolCall = Schema.Struct({
  */
 export interface ToolCall extends Schema.Schema.Type<typeof ToolCall> {}
 
-const base = { id: Id, encryptedValue: Text, metadata: Metadata, subagentRunId: maybe(Id) }
+const base = { id: Id, encryptedValue: Text, subagentRunId: maybe(Id) }
 const named = { ...base, name: maybe(Id) }
 
 /**
- * A message of a conversation. Activities and reasoning are shown to people, not to models.
+ * A message of a conversation. Activities and reasoning are shown to people, not to models. Metadata is left out.
  *
  * @since 0.1.0
  * @category schemas

@@ -225,7 +225,7 @@ export class AgUiThreads {
     })
   }
 
-  /** The run of a thread that goes on, and the messages of the thread apart from those of the run, if they are known. */
+  /** The run of a thread that goes on, and the messages of the thread without those of the run, if they are known. */
   connect(
     chat: Chat,
     { messages }: RunAgentInput

@@ -244,7 +244,7 @@ describe("AgUi", () => {
         const [event] = AgentServers.eventsOf(text)
         assert.strictEqual(headers.get("content-type"), "text/event-stream")
         assert.strictEqual(event?.data.type, "RUN_ERROR", text)
-        assert.strictEqual(event.data.code, reason, text)
+        assert.strictEqual(event?.data.code, reason, text)
       }
       assert.deepStrictEqual(server.paid, [])
       const done = yield* send([one, two])
@@ -293,7 +293,7 @@ describe("AgUi", () => {
       const page = pageOf(server, "shop")
       yield* Effect.promise(() => page.send("a shirt"))
       assert.deepInclude(page.interrupt, { reason: "input_required", message: "Which size?" })
-      assert.deepNestedInclude(page.interrupt?.responseSchema, { "properties.size.type": "string" })
+      assert.deepNestedInclude(page.interrupt.responseSchema, { "properties.size.type": "string" })
       const waiting = page.pendingInterrupts
       yield* Effect.promise(() => page.answer({ size: 1 }))
       assert.strictEqual(page.types.at(-1), "RUN_ERROR")
