@@ -55,10 +55,11 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
             yield* limits.stream(caller)
             const { messages, runId: requestId, state, threadId } = payload
             const chat = { caller, agent, chatId: threadId }
-            const going = yield* threads.run(chat, payload)
-            if (Either.isLeft(going)) return yield* follower.refusal(going.left)
-            if (options.detach !== true) readers.attach(going.right.runId)
-            return yield* follower.response({ chat, requestId, messages, state }, going.right)
+            const found = yield* threads.run(chat, payload)
+            if (Either.isLeft(found)) return yield* follower.refusal(found.left)
+            const going = found.right
+            if (going !== undefined && options.detach !== true) readers.attach(going.runId)
+            return yield* follower.response({ chat, requestId, messages, state }, going)
           })
         )
         .handle("agUiConnect", ({ path: { agent }, payload }) =>

@@ -119,44 +119,69 @@ export class AgUiThreads {
     return Effect.catchAll(this.pending.list({ ...accessOf(chat.caller), rootRunId: runId }), Refusals.fromApproval)
   }
 
-  /** The run that a request is about. `Left` if the request does not keep the rules of interrupts. */
-  run(chat: Chat, { messages, resume, runId, state, tools }: RunAgentInput) {
+  /**
+   * The run that a request is about; none for one that only puts aside what nobody waits for. `Left` if the request does
+   * not keep the rules of interrupts.
+   */
+  run(
+    chat: Chat,
+    { messages, resume = [], runId, state, tools = [] }: RunAgentInput
+  ): Effect.Effect<Either.Either<Going | undefined, ApiError>, ApiError> {
     return Effect.gen(this, function* () {
-      if (tools !== undefined && tools.length > 0) {
-        return yield* refused("invalid", "Agents have tools of their own", "Leave `tools` out")
+      if (tools.length > 0) return yield* refused("invalid", "Agents have tools of their own", "Leave `tools` out")
+      if (resume.length === 0) return yield* this.start(chat, messages, runId, state)
+      const resumed = yield* Effect.either(this.resume(chat, resume, state))
+      if (Either.isLeft(resumed)) {
+        const { reason } = resumed.left
+        return reason === "unknown" || reason === "conflict" || reason === "invalid" ? resumed : yield* resumed.left
       }
-      if (resume !== undefined && resume.length > 0) {
-        return yield* Effect.map(this.resume(chat, resume, state), Either.right<Going>).pipe(
-          Effect.catchIf(
-            ({ reason }) => reason === "unknown" || reason === "conflict" || reason === "invalid",
-            (error) => Effect.succeed(Either.left(error))
-          )
-        )
-      }
+      if (resumed.right !== undefined || messages.at(-1)?.role !== "user") return resumed
       return yield* this.start(chat, messages, runId, state)
     })
   }
 
-  private resume(chat: Chat, entries: ReadonlyArray<ResumeEntry>, state: unknown): Effect.Effect<Going, ApiError> {
+  /** The answers to requests of one run; without those that put aside what nobody waits for, which nothing hinders. */
+  private answersOf(chat: Chat, entries: ReadonlyArray<ResumeEntry>) {
     return Effect.gen(this, function* () {
       const given = new Map<string, readonly [ApprovalRecord, ApprovalGate.ApprovalDecision]>()
-      let runId = ""
+      let runId: string | undefined
       for (const entry of entries) {
-        const { interruptId: id } = entry
-        const [record, root] = yield* this.chats.find(chat, id)
+        const { interruptId: id, status } = entry
+        const found = yield* Effect.either(this.chats.find(chat, id))
+        if (Either.isLeft(found)) {
+          if (found.left.reason === "unknown" && status === "cancelled") continue
+          return yield* found.left
+        }
+        const [record, root] = found.right
         if (given.has(id)) return yield* refused("invalid", `The interrupt ${id} is answered twice`)
-        if (given.size > 0 && root !== runId) {
+        if (runId !== undefined && root !== runId) {
           return yield* refused("invalid", "The interrupts are of different runs")
         }
         runId = root
         const decision = yield* decisionOf(entry, record)
         const { settlement } = record
         // A repeated request finds its own decision.
-        if (settlement !== undefined && !isSame(settlement.decision, decision)) {
-          return yield* refused("conflict", `The interrupt ${id} has expired or is answered otherwise`)
+        if (settlement !== undefined && status === "resolved" && !isSame(settlement.decision, decision)) {
+          return yield* refused(
+            "conflict",
+            `The interrupt ${id} has expired or is answered otherwise`,
+            "Put it aside: `cancelled`"
+          )
         }
         given.set(id, [record, decision])
       }
+      return { runId, given }
+    })
+  }
+
+  private resume(
+    chat: Chat,
+    entries: ReadonlyArray<ResumeEntry>,
+    state: unknown
+  ): Effect.Effect<Going | undefined, ApiError> {
+    return Effect.gen(this, function* () {
+      const { given, runId } = yield* this.answersOf(chat, entries)
+      if (runId === undefined) return undefined
       for (const { request } of yield* this.waiting(chat, runId)) {
         if (!given.has(request.id)) {
           return yield* refused("conflict", `The interrupt ${request.id} has no answer`, "Answer or cancel all of them")
@@ -172,7 +197,12 @@ export class AgUiThreads {
     })
   }
 
-  private start(chat: Chat, messages: ReadonlyArray<AgUiMessage>, requestId: string, state: unknown) {
+  private start(
+    chat: Chat,
+    messages: ReadonlyArray<AgUiMessage>,
+    requestId: string,
+    state: unknown
+  ): Effect.Effect<Either.Either<Going, ApiError>, ApiError> {
     return Effect.gen(this, function* () {
       const message = messages.at(-1)
       if (message?.role !== "user") {
@@ -186,7 +216,7 @@ export class AgUiThreads {
       // Ids belong to their caller and thread: another one cannot meet them.
       const runId = `agui-${Sha256.hex([chat.caller.userId ?? "", chat.agent, chat.chatId, requestId].join("\u0000"))}`
       const digest = Sha256.hex(CanonicalJson.stringify([message.id, message.content]))
-      if (yield* this.isKnown(chat, runId, digest)) return Either.right<Going>({ runId })
+      if (yield* this.isKnown(chat, runId, digest)) return Either.right({ runId })
       const open = yield* this.chats.open(chat)
       const [waiting] = open === undefined ? [] : yield* this.waiting(chat, open.runId)
       if (waiting !== undefined) {
@@ -211,7 +241,7 @@ export class AgUiThreads {
             (error) => Effect.flatMap(this.isKnown(chat, runId, digest), (known) => (known ? Effect.void : error))
           )
         )
-      return Either.right<Going>({ runId })
+      return Either.right({ runId })
     })
   }
 

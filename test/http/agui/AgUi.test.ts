@@ -207,9 +207,15 @@ describe("AgUi", () => {
         const server = yield* paying()
         const page = pageOf(server, "clerk")
         yield* Effect.promise(() => page.send("pay 5"))
+        const waiting = page.pendingInterrupts
         yield* Effect.promise(() => page.answer(payload, status))
-        assert.deepStrictEqual(server.paid, [...paid])
         assert.strictEqual(page.text, "done")
+        // A client that has missed the end answers again.
+        const again = new Page({ ...server, agent: "clerk", threadId: "thread-1", messages: page.messages.slice(0, 2) })
+        again.pendingInterrupts = waiting
+        yield* Effect.promise(() => again.answer(payload, status))
+        assert.deepStrictEqual(contents(again), contents(page))
+        assert.deepStrictEqual(server.paid, [...paid])
       }
     })
   )
@@ -254,6 +260,31 @@ describe("AgUi", () => {
       assert.strictEqual(server.paid.length, 2)
       const otherwise = yield* send([one, { ...two, payload: { approved: false } }])
       assert.include(otherwise.text, "RUN_ERROR")
+    })
+  )
+
+  it.scopedLive("lets a client put aside what is decided elsewhere, or what nobody waits for", () =>
+    Effect.gen(function* () {
+      const server = yield* paying()
+      const page = pageOf(server, "clerk")
+      yield* Effect.promise(() => page.send("pay 5"))
+      const path = `/v1/approvals/${encodeURIComponent(page.interrupt.id)}/decision`
+      yield* server.ask(path, { body: { decision: "deny" } })
+      const waiting = page.pendingInterrupts
+      yield* Effect.promise(() => page.answer({ approved: true }))
+      assert.deepInclude(page.events.at(-1), { type: "RUN_ERROR", code: "conflict" })
+      page.pendingInterrupts = waiting
+      yield* Effect.promise(() => page.answer(undefined, "cancelled"))
+      assert.strictEqual(page.text, "done")
+      page.pendingInterrupts = [{ id: "no-such", reason: "tool_call" }]
+      yield* Effect.promise(() => page.answer(undefined, "cancelled"))
+      assert.deepStrictEqual(page.types.slice(-2), ["RUN_STARTED", "RUN_FINISHED"])
+      page.pendingInterrupts = [{ id: "no-such", reason: "tool_call" }]
+      page.addMessage({ id: "m2", role: "user", content: "go on" })
+      yield* Effect.promise(() => page.answer(undefined, "cancelled"))
+      assert.strictEqual(page.text, "done")
+      assert.strictEqual(page.messages.at(-2)?.id, "m2")
+      assert.deepStrictEqual(server.paid, [])
     })
   )
 
