@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import type { RunRecord } from "../../agent/record/RunRecord.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import * as PublicView from "../../domain/PublicView.js"
+import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import { isPlainObject } from "../../internal/text/PlainObject.js"
 import * as Sha256 from "../../internal/text/Sha256.js"
@@ -107,6 +108,9 @@ export const isSame = (left: unknown, right: unknown): boolean => {
  * @category models
  */
 export class AgUiThreads {
+  /** A thread starts one run at a time, so that a request that comes twice at once does not stop its own run. */
+  private readonly starting = KeyedLock.make()
+
   constructor(
     private readonly runs: Runs.Service,
     private readonly pending: PendingApprovals.Service,
@@ -129,14 +133,16 @@ export class AgUiThreads {
   ): Effect.Effect<Either.Either<Going | undefined, ApiError>, ApiError> {
     return Effect.gen(this, function* () {
       if (tools.length > 0) return yield* refused("invalid", "Agents have tools of their own", "Leave `tools` out")
-      if (resume.length === 0) return yield* this.start(chat, messages, runId, state)
+      const start = this.starting.withLock(JSON.stringify([chat.caller.userId, chat.agent, chat.chatId]))(
+        this.start(chat, messages, runId, state)
+      )
+      if (resume.length === 0) return yield* start
       const resumed = yield* Effect.either(this.resume(chat, resume, state))
       if (Either.isLeft(resumed)) {
         const { reason } = resumed.left
         return reason === "unknown" || reason === "conflict" || reason === "invalid" ? resumed : yield* resumed.left
       }
-      if (resumed.right !== undefined || messages.at(-1)?.role !== "user") return resumed
-      return yield* this.start(chat, messages, runId, state)
+      return resumed.right !== undefined || messages.at(-1)?.role !== "user" ? resumed : yield* start
     })
   }
 
@@ -237,7 +243,7 @@ export class AgUiThreads {
         .pipe(
           Effect.catchIf(
             ({ reason }) => reason === "conflict",
-            // The same request came twice at once.
+            // The same request came to another process.
             (error) => Effect.flatMap(this.isKnown(chat, runId, digest), (known) => (known ? Effect.void : error))
           )
         )

@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as AgUi from "../../../src/http/agui/AgUi.js"
+import { LlmRateLimitError } from "../../../src/llm/model/LlmError.js"
 import * as Sessions from "../../../src/session/Sessions.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as Elicitation from "../../../src/tool/Elicitation.js"
@@ -311,7 +312,11 @@ describe("AgUi", () => {
         parameters: {},
         handler: () =>
           Effect.map(
-            Elicitation.ask({ message: "Which size?", schema: Schema.Struct({ size: Schema.String }) }),
+            Elicitation.ask({
+              message: "Which size?",
+              schema: Schema.Struct({ size: Schema.String }),
+              expiresAfter: "1 hour"
+            }),
             (reply) => JSON.stringify(reply)
           )
       })
@@ -325,6 +330,7 @@ describe("AgUi", () => {
       yield* Effect.promise(() => page.send("a shirt"))
       assert.deepInclude(page.interrupt, { reason: "input_required", message: "Which size?" })
       assert.deepNestedInclude(page.interrupt.responseSchema, { "properties.size.type": "string" })
+      assert.match(page.interrupt.expiresAt, /^\d{4}-.*Z$/)
       const waiting = page.pendingInterrupts
       yield* Effect.promise(() => page.answer({ size: 1 }))
       assert.strictEqual(page.types.at(-1), "RUN_ERROR")
@@ -338,11 +344,15 @@ describe("AgUi", () => {
   it.scopedLive("ends a run that fails, and tells no more than its public view", () =>
     Effect.gen(function* () {
       const server = yield* answering({
-        script: () => ({ fail: { _tag: "LlmError" } as never })
+        script: () => ({ fail: new LlmRateLimitError({ provider: "test", message: "the account of secret prompt" }) })
       })
       const page = pageOf(server, "helper")
       yield* Effect.promise(() => page.send("hi"))
-      assert.strictEqual(page.types.at(-1), "RUN_ERROR")
+      assert.deepInclude(page.events.at(-1), {
+        type: "RUN_ERROR",
+        message: "The model is busy",
+        code: "LEX_ERR_LLM_101"
+      })
       assert.notInclude(JSON.stringify(page.events), "secret prompt")
     })
   )

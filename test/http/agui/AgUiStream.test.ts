@@ -113,6 +113,60 @@ describe("AgUiStream", () => {
     ])
   })
 
+  it("shows what is no part of the conversation as activities and events of its own", async () => {
+    const progress = { _tag: "ToolProgress", ...call, message: "half", done: 1, total: 2, partial: { n: 1 } }
+    const plan = [{ id: "1", description: "look", status: "pending" }]
+    const stored = { mediaType: "image/png", data: { hash: "h", size: 3, mediaType: "image/png" } }
+    const linked = { mediaType: "image/png", data: { url: "https://example.org/a.png" } }
+    const events = eventsOf(
+      at([
+        { ...step(0), name: "plan" },
+        { _tag: "Plan", steps: plan },
+        { _tag: "ToolCall", ...call, params: {} },
+        progress,
+        { ...progress, done: 2 },
+        { ...result, files: [stored, linked] },
+        { _tag: "Critique", step: 0, text: "good", accepted: true },
+        { _tag: "Delegated", toAgent: "other", childRunId: "run-2", message: "secret" },
+        { _tag: "NodeEmitted", graph: "g", node: "n", step: 0, value: 1n },
+        { _tag: "Steered", text: "faster" },
+        { _tag: "GuardTriggered", stage: "output", guard: "secret", action: "redact" },
+        { _tag: "ToolCompensated", ...call, isFailure: false, attempts: 1, durationMs: 1 },
+        { _tag: "TextDelta", text: "of another run", runId: "run-2" },
+        finished
+      ])
+    )
+    const { messages } = await AgUiClients.read(events)
+    const activities = messages.flatMap((message) => (message.role === "activity" ? [message] : []))
+    assert.deepStrictEqual(
+      activities.map(({ activityType, content }) => [activityType, content]),
+      [
+        ["lexigram.plan", { steps: plan }],
+        [
+          "lexigram.progress",
+          { toolCallId: "c1", toolCallName: "look", message: "half", done: 2, total: 2, partial: { n: 1 } }
+        ]
+      ]
+    )
+    const custom = events.flatMap((event) => (event.type === "CUSTOM" ? [[event.name, event.value]] : []))
+    assert.deepStrictEqual(custom, [
+      ["lexigram.file", { toolCallId: "c1", mediaType: "image/png", hash: "h", size: 3 }],
+      ["lexigram.critique", { text: "good", accepted: true }],
+      ["lexigram.delegated", { agent: "other", runId: "run-2", handoff: false }],
+      ["lexigram.node", null],
+      ["lexigram.steered", { text: "faster" }],
+      ["lexigram.guard", { stage: "output", action: "redact" }],
+      ["lexigram.compensated", { toolCallId: "c1", toolCallName: "look", isFailure: false }]
+    ])
+    const source = { type: "url", value: "https://example.org/a.png", mimeType: "image/png" }
+    assert.deepStrictEqual(messages.find(({ role }) => role === "tool")?.content, [
+      { type: "text", text: "7" },
+      { type: "image", source }
+    ])
+    assert.deepInclude(events, { type: "STEP_STARTED", stepName: "plan" })
+    assert.notInclude(JSON.stringify(events), "secret")
+  })
+
   it("tells failures without their inner reasons, and interruptions as such", () => {
     const error = { tag: "SqlError", message: "password of db" }
     const failed = eventsOf(
