@@ -42,7 +42,7 @@ export const read = async (
 
 /** A page: it keeps its events, and connects again as its host does. */
 export class Page extends HttpAgent {
-  readonly events: Array<BaseEvent & Record<string, any>> = []
+  readonly events: Array<Record<string, any>> = []
 
   constructor(options: {
     readonly url: string
@@ -60,7 +60,7 @@ export class Page extends HttpAgent {
     })
     this.subscribe({
       onEvent: ({ event }) => {
-        this.events.push(event as never)
+        this.events.push(event)
       }
     })
   }
@@ -92,7 +92,7 @@ export class Page extends HttpAgent {
   }
 
   get types(): ReadonlyArray<string> {
-    return this.events.map(({ type }) => type)
+    return this.events.map(({ type }) => String(type))
   }
 
   /** The text of the last message. */

@@ -124,8 +124,8 @@ export class AgUiThreads {
   }
 
   /**
-   * The run that a request is about; none for one that only puts aside what nobody waits for. `Left` if the request does
-   * not keep the rules of interrupts.
+   * The run that a request is about; none for one that only puts aside what nobody waits for. `Left` if the request
+   * does not keep the rules of interrupts.
    */
   run(
     chat: Chat,

@@ -273,7 +273,7 @@ describe("AgUi", () => {
       yield* server.ask(path, { body: { decision: "deny" } })
       const waiting = page.pendingInterrupts
       yield* Effect.promise(() => page.answer({ approved: true }))
-      assert.deepInclude(page.events.at(-1), { type: "RUN_ERROR", code: "conflict" })
+      assert.deepInclude(page.events.at(-1) ?? {}, { type: "RUN_ERROR", code: "conflict" })
       page.pendingInterrupts = waiting
       yield* Effect.promise(() => page.answer(undefined, "cancelled"))
       assert.strictEqual(page.text, "done")
@@ -348,7 +348,7 @@ describe("AgUi", () => {
       })
       const page = pageOf(server, "helper")
       yield* Effect.promise(() => page.send("hi"))
-      assert.deepInclude(page.events.at(-1), {
+      assert.deepInclude(page.events.at(-1) ?? {}, {
         type: "RUN_ERROR",
         message: "The model is busy",
         code: "LEX_ERR_LLM_101"
