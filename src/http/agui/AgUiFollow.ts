@@ -153,7 +153,7 @@ export class AgUiFollow {
         if (Option.isSome(events)) return events.value
         const records = yield* waiting
         if (records.length > 0) return records
-        wait = Math.min(MOST_QUIET, wait * 2)
+        wait = Math.max(wait, Math.min(MOST_QUIET, wait * 2))
       }
     })
   }

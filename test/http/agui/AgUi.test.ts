@@ -405,11 +405,31 @@ describe("AgUi", () => {
     })
   )
 
-  it.scopedLive("tells other readers that a run was cancelled", () =>
+  it.scopedLive("stops an answer for a new message of the thread, and tells its reader", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const server = yield* answering({
+        sessions,
+        script: () => (asked++ === 0 ? { text: ["begin ", "end"], partDelay: "1 hour" } : "answer")
+      })
+      const page = pageOf(server, "helper")
+      const other = pageOf(server, "helper")
+      const sent = page.send("go")
+      yield* Effect.promise(async () => {
+        await UiPages.until(() => page.types.includes("STEP_STARTED"))
+        await other.send("stop")
+        await sent
+      })
+      assert.deepStrictEqual(outcome(page), { type: "cancelled" })
+      assert.strictEqual(other.text, "answer")
+    })
+  )
+
+  it.scopedLive("tells readers that a run was interrupted, and that it goes on until then", () =>
     Effect.gen(function* () {
       const server = yield* AgentServers.start({
         agents: [helper],
-        edges: [AgUi.make()],
+        edges: [AgUi.make({ heartbeat: "1 millis", retry: "1 second" })],
         script: () => ({ text: ["begin ", "end"], partDelay: "1 hour" })
       })
       const page = pageOf(server, "helper")
