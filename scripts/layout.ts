@@ -168,8 +168,10 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/runs": "the suites of runs and of their records",
     "testing/session": "the suite of session stores"
   },
+  { "http/chat": "the runs of a conversation that a page keeps" },
   {
     cluster: "durable runs on many machines",
+    "http/agui": "agents over the AG-UI protocol: events, streams and endpoints",
     "http/openai": "agents as models of OpenAI's API",
     "http/ui": "chats of AI SDK UI: messages, streams and endpoints",
     a2a: "agents to other agents by the Agent2Agent protocol, and those of others as tools",

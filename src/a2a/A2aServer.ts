@@ -205,7 +205,7 @@ const checkVersion = ({
   headers
 }: HttpServerRequest.HttpServerRequest): Effect.Effect<void, A2aFailures.CallFailure> => {
   const version = headers["a2a-version"]
-  return version === undefined || /^\s*(?:1(?:\.\d{1,3})?)?\s*$/.test(version)
+  return version === undefined || /^(?:|1(?:\.\d{1,3})?)$/.test(version.trim())
     ? Effect.void
     : new A2aFailures.CallFailure({ kind: "version", message: `This server speaks version ${VERSION} of A2A` })
 }
@@ -225,7 +225,7 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
       const { schemes } = yield* Authentication.Authentication
       const card = (agent: Agent.Any | undefined, request: HttpServerRequest.HttpServerRequest) => {
         if (agent === undefined) return unknownAgent
-        const base = (options.url ?? originOf(request)).replace(/\/+$/, "")
+        const base = (options.url ?? originOf(request)).replace(/\/$/, "")
         return Effect.succeed(cardOf(agent, `${base}/a2a/${encodeURIComponent(agent.name)}`, schemes))
       }
       return handlers

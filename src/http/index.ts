@@ -1,4 +1,32 @@
 /**
+ * Serves agents over the AG-UI protocol 1.0: `HttpAgent` of `@ag-ui/client` talks to an agent at `/agui/<agent>`.
+ *
+ * @since 0.1.0
+ */
+export * as AgUi from "./agui/AgUi.js"
+
+/**
+ * The events of the AG-UI protocol 1.0 that agents emit.
+ *
+ * @since 0.1.0
+ */
+export * as AgUiEvent from "./agui/AgUiEvent.js"
+
+/**
+ * The messages of the AG-UI protocol, as a schema: what a client sends is decoded by it.
+ *
+ * @since 0.1.0
+ */
+export * as AgUiMessage from "./agui/AgUiMessage.js"
+
+/**
+ * Turns the events of a run into the events of a run of the AG-UI protocol.
+ *
+ * @since 0.1.0
+ */
+export * as AgUiStream from "./agui/AgUiStream.js"
+
+/**
  * The HTTP API of agents: one definition for the server, the OpenAPI page and the typed client.
  *
  * @since 0.1.0

@@ -141,6 +141,14 @@ const failureOf = (
   return undefined
 }
 
+const tooDeep = new ApiError({ reason: "invalid", message: "The body of the request nests too deep" })
+
+/** The issues of a body that nests too deep cannot even be written down. */
+const isTooDeep = (cause: Cause.Cause<unknown>): boolean => {
+  const defect = Option.getOrUndefined(Cause.dieOption(cause))
+  return defect instanceof RangeError && defect.message.includes("call stack")
+}
+
 const failed = new ApiError({ reason: "failed", message: "The server failed; its log has more" })
 
 const plainId = /^[A-Za-z0-9._-]{1,64}$/
@@ -186,9 +194,13 @@ export const middleware =
           if (found !== undefined) {
             return Effect.succeed(respond(found.error, requestId, options, request.url, found.headers))
           }
+          const isDeep = isTooDeep(cause)
+          const told = isDeep
+            ? Effect.logWarning("A request nests too deep", cause)
+            : Effect.logError("A request failed by a bug", cause)
           return Effect.as(
-            Effect.annotateLogs(Effect.logError("A request failed by a bug", cause), { module: "AgentServer" }),
-            respond(failed, requestId, options, request.url)
+            Effect.annotateLogs(told, { module: "AgentServer" }),
+            respond(isDeep ? tooDeep : failed, requestId, options, request.url)
           )
         }),
         Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),

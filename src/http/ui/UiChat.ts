@@ -58,10 +58,10 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
         .handle("followChat", ({ path }) =>
           Effect.gen(function* () {
             const caller = yield* Caller
-            const runId = yield* chats.open({ caller, ...path })
-            if (runId === undefined) return HttpServerResponse.empty({ status: 204 })
+            const run = yield* chats.open({ caller, ...path })
+            if (run === undefined) return HttpServerResponse.empty({ status: 204 })
             yield* limits.stream(caller)
-            return yield* follower.response(runId, caller)
+            return yield* follower.response(run.runId, caller)
           })
         )
         .handle("chatMessages", ({ path, urlParams: { before, limit = 50 } }) =>

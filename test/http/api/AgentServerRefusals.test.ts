@@ -58,6 +58,8 @@ describe("a server of agents refuses", () => {
       for (const body of [{}, [], null, "text", { ...start, labels: { a: 1 } }, { ...start, startWith: "other" }]) {
         assertProblem(yield* ask("/v1/runs", { body: JSON.stringify(body) }), 400, "invalid")
       }
+      const deep = `{"agent":"helper","input":${"[".repeat(4_900)}${"]".repeat(4_900)}}`
+      assertProblem(yield* ask("/v1/runs", { body: deep }), 400, "invalid")
       assertProblem(yield* ask("/v1/runs?wait=-1", { body: start }), 400, "invalid")
       assertProblem(yield* ask("/v1/runs?limit=many"), 400, "invalid")
       assertProblem(yield* ask("/v1/runs?cursor=strange"), 400, "invalid")

@@ -1,18 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { readUIMessageStream as read7, uiMessageChunkSchema as schema7, type UIMessageChunk } from "ai"
 import { readUIMessageStream as read6, uiMessageChunkSchema as schema6 } from "ai-v6"
-import * as Arbitrary from "effect/Arbitrary"
 import * as FastCheck from "effect/FastCheck"
-import * as AgentEvent from "../../../src/domain/AgentEvent.js"
+import type { AgentEvent } from "../../../src/domain/AgentEvent.js"
 import * as PublicView from "../../../src/domain/PublicView.js"
 import { encode, type UiChunk } from "../../../src/http/ui/UiChunk.js"
 import { UiStream } from "../../../src/http/ui/UiStream.js"
+import * as RunEvents from "../../support/RunEvents.js"
 
 const RUN = "run-1"
-const at = (bodies: ReadonlyArray<Record<string, unknown>>): ReadonlyArray<AgentEvent.AgentEvent> =>
-  bodies.map((body, seq) => ({ runId: RUN, agent: "helper", seq, at: 0, ...body }) as never)
+const at = (bodies: ReadonlyArray<Record<string, unknown>>) => RunEvents.of(RUN, bodies)
 
-const chunksOf = (events: ReadonlyArray<AgentEvent.AgentEvent>, options = {}): ReadonlyArray<UiChunk> => {
+const chunksOf = (events: ReadonlyArray<AgentEvent>, options = {}): ReadonlyArray<UiChunk> => {
   const stream = new UiStream({ runId: RUN, ...options })
   const chunks = events.flatMap((event) => {
     const shown = PublicView.fromEvent(event, { reasoning: true, toolResults: true })
@@ -116,12 +115,9 @@ describe("UiStream", () => {
   })
 
   it("is taken by both clients, whatever a run emits", async () => {
-    const any = FastCheck.array(Arbitrary.make(AgentEvent.AgentEvent), { maxLength: 30 })
     await FastCheck.assert(
-      FastCheck.asyncProperty(any, async (events) => {
-        await messageOf(
-          chunksOf(events.map((event, seq) => ({ ...event, runId: RUN as never, seq }) as AgentEvent.AgentEvent))
-        )
+      FastCheck.asyncProperty(RunEvents.any(RUN), async (events) => {
+        await messageOf(chunksOf(events))
       }),
       { numRuns: 60, seed: 3 }
     )

@@ -1,0 +1,227 @@
+/**
+ * Streams a run as one of AG-UI, until it ends or waits for a person.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import type { HttpServerResponse } from "@effect/platform/HttpServerResponse"
+import type * as Chunk from "effect/Chunk"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { RunError } from "../../agent/record/RunError.js"
+import type * as Runs from "../../agent/runs/Runs.js"
+import type { AgentEvent } from "../../domain/AgentEvent.js"
+import * as PublicView from "../../domain/PublicView.js"
+import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
+import type { ApiError } from "../api/ApiError.js"
+import * as ApiModels from "../api/ApiModels.js"
+import * as EventStream from "../api/EventStream.js"
+import * as Refusals from "../api/Refusals.js"
+import { RUN_ID } from "../api/RunEndpoints.js"
+import type { RunReaders } from "../api/RunReaders.js"
+import { accessOf, type Chat } from "../chat/ChatRuns.js"
+import * as AgUiEvents from "./AgUiEvent.js"
+import type { AgUiMessage } from "./AgUiMessage.js"
+import { AgUiStream } from "./AgUiStream.js"
+import * as AgUiThreads from "./AgUiThreads.js"
+
+type AgUiEvent = AgUiEvents.AgUiEvent
+
+/**
+ * @category models
+ */
+export interface Options extends EventStream.Options {
+  /**
+   * What clients are shown in addition: reasoning, and the results of tools. Default neither; then the content of a
+   * result is empty.
+   */
+  readonly view?: PublicView.Options | undefined
+  /**
+   * A run whose calls are open is asked what it waits for when no event came for this long, then less and less often up
+   * to every 4 seconds; default 250 milliseconds. At once if nothing else goes on in the run.
+   */
+  readonly quiet?: Duration.DurationInput | undefined
+}
+
+/** Milliseconds: a request is announced before it is kept. */
+const AT_ONCE = 10
+const MOST_QUIET = 4_000
+
+const isoOf = (millis: number): string | undefined =>
+  Option.getOrUndefined(Option.map(DateTime.make(millis), DateTime.formatIso))
+
+const interruptOf = (record: ApprovalRecord): AgUiEvents.Interrupt => {
+  const { agent, expiresAt, id, params, question, reason, tool, toolCallId } = ApiModels.fromApproval(record)
+  const common = {
+    id,
+    toolCallId,
+    ...(expiresAt === undefined ? {} : { expiresAt: isoOf(expiresAt) })
+  }
+  return question === undefined
+    ? {
+        ...common,
+        reason: "tool_call",
+        message: reason ?? `The tool ${tool} waits for approval`,
+        responseSchema: AgUiThreads.responseSchema,
+        metadata: { lexigram: { agent, tool, params } }
+      }
+    : {
+        ...common,
+        reason: "input_required",
+        message: question.message,
+        responseSchema: question.form,
+        metadata: { lexigram: { agent, tool } }
+      }
+}
+
+/**
+ * What a stream is for.
+ *
+ * @category models
+ */
+export interface Followed {
+  readonly chat: Chat
+  /** The id of the run of the protocol. */
+  readonly requestId: string
+  /** The messages that the client has. */
+  readonly messages: ReadonlyArray<AgUiMessage>
+  /** The state that the client has. */
+  readonly state: unknown
+}
+
+const frameOf = (event: AgUiEvent): EventStream.Frame => ({ data: AgUiEvents.encode(event) })
+
+type Pull = Effect.Effect<Chunk.Chunk<AgentEvent>, Option.Option<RunError>>
+
+/** The next events; none at the end. */
+const nextOf = (pull: Pull): Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, RunError> =>
+  Effect.catchAll(Effect.asSome(pull), (end) => (Option.isSome(end) ? end.value : Effect.succeedNone))
+
+/**
+ * @category models
+ */
+export class AgUiFollow {
+  constructor(
+    private readonly runs: Runs.Service,
+    private readonly threads: AgUiThreads.AgUiThreads,
+    private readonly readers: RunReaders,
+    private readonly options: Options
+  ) {}
+
+  /** The events, and before the end of a run its state, if the client has another one. */
+  private withState(
+    { chat, state }: Followed,
+    events: ReadonlyArray<AgUiEvent>
+  ): Effect.Effect<ReadonlyArray<EventStream.Frame>> {
+    const last = events.at(-1)
+    if (last?.type !== "RUN_FINISHED") return Effect.succeed(events.map(frameOf))
+    return Effect.map(
+      Effect.orElseSucceed(this.threads.state(chat), () => undefined),
+      (snapshot) =>
+        (snapshot === undefined || AgUiThreads.isSame(snapshot, state)
+          ? events
+          : [...events.slice(0, -1), { type: "STATE_SNAPSHOT" as const, snapshot }, last]
+        ).map(frameOf)
+    )
+  }
+
+  private eventsOf(stream: AgUiStream, events: Iterable<AgentEvent>): ReadonlyArray<AgUiEvent> {
+    const all: Array<AgUiEvent> = []
+    for (const event of events) {
+      const shown = PublicView.fromEvent(event, this.options.view)
+      if (shown !== undefined) all.push(...stream.push(shown))
+    }
+    return all
+  }
+
+  /** The next events, or the requests that the run waits for. */
+  private nextOrWaiting(
+    stream: AgUiStream,
+    pull: Pull,
+    waiting: Effect.Effect<ReadonlyArray<ApprovalRecord>>
+  ): Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>> | ReadonlyArray<ApprovalRecord>, RunError> {
+    return Effect.gen(this, function* () {
+      const next = yield* Effect.fork(nextOf(pull))
+      let wait = stream.isIdle ? AT_ONCE : Duration.toMillis(this.options.quiet ?? "250 millis")
+      for (;;) {
+        const events = yield* Effect.timeoutOption(Fiber.join(next), wait)
+        if (Option.isSome(events)) return events.value
+        const records = yield* waiting
+        if (records.length > 0) return records
+        wait = Math.max(wait, Math.min(MOST_QUIET, wait * 2))
+      }
+    })
+  }
+
+  private sendAll(
+    stream: AgUiStream,
+    followed: Followed,
+    runId: string,
+    pull: Pull,
+    send: EventStream.Send
+  ): Effect.Effect<void, RunError> {
+    const waiting = Effect.orElseSucceed(this.threads.waiting(followed.chat, runId), () => [])
+    return Effect.gen(this, function* () {
+      while (!stream.hasEnded) {
+        const next = stream.mayWait ? yield* this.nextOrWaiting(stream, pull, waiting) : yield* nextOf(pull)
+        const events = !Option.isOption(next)
+          ? stream.pause(next.map(interruptOf))
+          : Option.isSome(next)
+            ? this.eventsOf(stream, next.value)
+            : stream.fail("The events of the run are not complete")
+        yield* send(yield* this.withState(followed, events))
+      }
+    })
+  }
+
+  private follow(stream: AgUiStream, followed: Followed, runId: string, send: EventStream.Send): Effect.Effect<void> {
+    const access = accessOf(followed.chat.caller)
+    // A run that waits for a person goes on waiting, whoever follows it.
+    const isOver = () => stream.hasEnded || stream.isWaiting
+    const sent = Effect.gen(this, function* () {
+      yield* this.readers.follow(runId, isOver, Effect.ignore(this.runs.interrupt(runId, access)))
+      const pull = yield* Stream.toPull(this.runs.events(runId, access))
+      yield* this.sendAll(stream, followed, runId, pull, send)
+    })
+    return Effect.catchAll(Effect.scoped(sent), (error) =>
+      Effect.flatMap(Effect.flip(Refusals.fromRun(error)), ({ message, error }) =>
+        send(stream.fail(message, error).map(frameOf))
+      )
+    )
+  }
+
+  /** The run, after `first`. Without a run, the stream has only these. */
+  response(
+    followed: Followed,
+    going: AgUiThreads.Going | undefined,
+    first: ReadonlyArray<AgUiEvent> = []
+  ): Effect.Effect<HttpServerResponse, never, Scope.Scope> {
+    const { chat, messages, requestId } = followed
+    const { agent, chatId: threadId } = chat
+    const { answered, runId = "" } = going ?? {}
+    const stream = new AgUiStream({ threadId, requestId, runId, agent, messages, answered })
+    return EventStream.response(
+      (send) =>
+        Effect.zipRight(
+          send([...stream.start(), ...first, ...(going === undefined ? stream.end() : [])].map(frameOf)),
+          going === undefined ? Effect.void : this.follow(stream, followed, going.runId, send)
+        ),
+      {
+        ...this.options,
+        headers: { ...this.options.headers, ...(going === undefined ? {} : { [RUN_ID]: going.runId }) }
+      }
+    )
+  }
+
+  /** A run that does not begin because its request does not keep the rules of interrupts. */
+  refusal({ error, hint, message, reason }: ApiError): Effect.Effect<HttpServerResponse, never, Scope.Scope> {
+    const text = hint === undefined ? message : `${message}. ${hint}`
+    const event = { type: "RUN_ERROR" as const, message: text, code: error ?? reason }
+    return EventStream.response((send) => send([frameOf(event)]), this.options)
+  }
+}
