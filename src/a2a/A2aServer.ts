@@ -127,11 +127,11 @@ const methodsOf = (options: Options): ReadonlyMap<string, Method> => {
   const frameOf = (id: Call["id"], result: unknown): EventStream.Frame => ({
     data: JSON.stringify({ jsonrpc: "2.0", id, result })
   })
-  const streamed = (tasks: A2aTasks.A2aTasks, call: Call, id: string, answered: ReadonlySet<string>): Respond =>
+  const streamed = (tasks: A2aTasks.A2aTasks, call: Call, id: string): Respond =>
     Effect.flatMap(tasks.head(id), (head) =>
       EventStream.response((push) => {
         const sent = (updates: ReadonlyArray<Update>) => push(updates.map((update) => frameOf(call.id, update)))
-        return Effect.zipRight(sent([head]), tasks.follow(id, answered, sent)).pipe(
+        return Effect.zipRight(sent([head]), tasks.follow(id, sent)).pipe(
           Effect.catchAll((failure) => push([{ data: JSON.stringify(A2aFailures.toReply(call.id, failure)) }]))
         )
       }, options)
@@ -139,8 +139,8 @@ const methodsOf = (options: Options): ReadonlyMap<string, Method> => {
   const taken = (call: Call, tasks: A2aTasks.A2aTasks) =>
     Effect.flatMap(send(call), ({ configuration, message }) =>
       configuration?.taskPushNotificationConfig === undefined
-        ? Effect.map(tasks.take(message), (taken) => ({
-            ...taken,
+        ? Effect.map(tasks.take(message), (id) => ({
+            id,
             isImmediate: configuration?.returnImmediately === true
           }))
         : noPush
@@ -151,8 +151,8 @@ const methodsOf = (options: Options): ReadonlyMap<string, Method> => {
       (tasks, call, stream) =>
         Effect.gen(function* () {
           yield* stream
-          const { answered, id, isImmediate } = yield* taken(call, tasks)
-          return replied(call.id, { task: yield* isImmediate ? tasks.get(id) : tasks.settled(id, answered) })
+          const { id, isImmediate } = yield* taken(call, tasks)
+          return replied(call.id, { task: yield* isImmediate ? tasks.get(id) : tasks.settled(id) })
         })
     ],
     [
@@ -160,7 +160,7 @@ const methodsOf = (options: Options): ReadonlyMap<string, Method> => {
       (tasks, call, stream) =>
         Effect.zipRight(
           stream,
-          Effect.flatMap(taken(call, tasks), ({ answered, id }) => streamed(tasks, call, id, answered))
+          Effect.flatMap(taken(call, tasks), ({ id }) => streamed(tasks, call, id))
         )
     ],
     [
@@ -168,7 +168,7 @@ const methodsOf = (options: Options): ReadonlyMap<string, Method> => {
       (tasks, call, stream) =>
         Effect.zipRight(
           stream,
-          Effect.flatMap(task(call), ({ id }) => streamed(tasks, call, id, new Set()))
+          Effect.flatMap(task(call), ({ id }) => streamed(tasks, call, id))
         )
     ],
     [

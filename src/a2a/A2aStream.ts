@@ -18,24 +18,25 @@ interface Ids {
 }
 
 /**
- * Takes the events of one run in their order, those of the runs inside of it too.
+ * Takes the events of one run in their order.
  *
  * @category models
  */
 export class A2aStream {
   /** Whether the run has ended. */
   hasEnded = false
-  /** The requests to persons that are open. */
-  readonly open = new Set<string>()
+  /** The calls of tools that have not ended: a person may be asked there, also by an agent inside. */
+  private readonly calls = new Set<string>()
   /** Whether the artifact has a text. */
   private hasText = false
   private pending = ""
 
-  constructor(
-    private readonly ids: Ids,
-    /** Requests that their reader has answered: their end may come later. */
-    private readonly answered: ReadonlySet<string>
-  ) {}
+  constructor(private readonly ids: Ids) {}
+
+  /** Whether the run may wait for a person. */
+  get mayWait(): boolean {
+    return this.calls.size > 0 && !this.hasEnded
+  }
 
   private artifact(parts: ReadonlyArray<Part>, append: boolean, lastChunk = false): Update {
     return {
@@ -74,6 +75,12 @@ export class A2aStream {
       case "TextDelta":
         this.pending += event.text
         return []
+      case "ToolCall":
+        this.calls.add(event.id)
+        return []
+      case "ToolResult":
+        this.calls.delete(event.id)
+        return []
       case "TextRetracted": {
         this.pending = ""
         if (!this.hasText) return []
@@ -104,11 +111,6 @@ export class A2aStream {
   pushAll(events: Iterable<AgentEvent>, view?: PublicView.Options): ReadonlyArray<Update> {
     const updates: Array<Update> = []
     for (const event of events) {
-      if (event._tag === "ApprovalRequested" || event._tag === "QuestionAsked") {
-        if (!this.answered.has(event.id)) this.open.add(event.id)
-      } else if (event._tag === "ApprovalResolved" || event._tag === "QuestionAnswered") this.open.delete(event.id)
-      // Texts of the agents that this one asks are not the answer.
-      if (event.runId !== this.ids.taskId) continue
       const shown = PublicView.fromEvent(event, view)
       if (shown !== undefined) updates.push(...this.push(shown))
     }

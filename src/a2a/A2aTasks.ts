@@ -5,9 +5,11 @@
  * @since 0.1.0
  */
 import * as DateTime from "effect/DateTime"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { isEnded, type RunRecord, type RunState } from "../agent/record/RunRecord.js"
 import type * as Runs from "../agent/runs/Runs.js"
@@ -23,7 +25,7 @@ import * as Sha256 from "../internal/text/Sha256.js"
 import type * as SessionManager from "../session/manager/SessionManager.js"
 import type * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 import { CallFailure, fromApi } from "./A2aFailures.js"
-import type { Artifact, Message, params, Task, TaskState, Update } from "./A2aModels.js"
+import type { Artifact, Message, params, Task, TaskState, TaskStatus, Update } from "./A2aModels.js"
 import * as A2aParts from "./A2aParts.js"
 import { A2aStream, ANSWER } from "./A2aStream.js"
 
@@ -32,11 +34,14 @@ import { A2aStream, ANSWER } from "./A2aStream.js"
  */
 export interface Options {
   /**
-   * A task needs input once a person is asked and no event came for this long: other calls of the run may go on
-   * meanwhile. Default 250 milliseconds.
+   * While calls of a task are open, it is asked whether a person is asked there when no event came for this long, then
+   * less and less often up to every 4 seconds. Default 250 milliseconds.
    */
   readonly quiet?: Duration.DurationInput | undefined
 }
+
+/** The longest time between two looks for requests, in milliseconds. */
+const MOST_QUIET = 4_000
 
 /** The label of the runs of a context. */
 const CONTEXT = "lexigram-a2a-context"
@@ -220,7 +225,7 @@ export class A2aTasks {
   }
 
   /** Gives a message to a task that goes on: as the answer to what it asks, or to be read by the model. */
-  private go(record: RunRecord, message: Message): Effect.Effect<ReadonlySet<string>, CallFailure> {
+  private go(record: RunRecord, message: Message): Effect.Effect<void, CallFailure> {
     return Effect.gen(this, function* () {
       const { runId } = record
       if (isEnded(record.state)) {
@@ -236,8 +241,7 @@ export class A2aTasks {
         if (wanted !== undefined) return yield* unknownRequest
         const text = message.parts.flatMap(({ text }) => text ?? []).join("\n")
         if (text === "") return yield* new CallFailure({ kind: "content", message: "A task that works takes texts" })
-        yield* ofApi(Refusals.ofRun(this.runs.steer(runId, text, this.access)))
-        return new Set<string>()
+        return yield* ofApi(Refusals.ofRun(this.runs.steer(runId, text, this.access)))
       }
       const answer = A2aParts.toAnswer(message, request)
       if (answer === undefined) {
@@ -248,25 +252,23 @@ export class A2aTasks {
       }
       const { requestId: _, ...decision } = answer
       yield* ofApi(this.approvals.decide(request.id, decision, this.caller))
-      return new Set([request.id])
     })
   }
 
-  /** Takes a message: the task that it began or went on, and the requests that it has answered. */
-  readonly take = (
-    message: Message
-  ): Effect.Effect<{ readonly id: string; readonly answered: ReadonlySet<string> }, CallFailure> =>
+  /** Takes a message: the id of the task that it began or went on. */
+  readonly take = (message: Message): Effect.Effect<string, CallFailure> =>
     Effect.gen(this, function* () {
       if (message.role !== "ROLE_USER") {
         return yield* new CallFailure({ kind: "params", message: "A message to an agent has the role ROLE_USER" })
       }
       const { contextId, taskId } = message
-      if (taskId === undefined || taskId === "") return { id: yield* this.begin(message), answered: new Set<string>() }
+      if (taskId === undefined || taskId === "") return yield* this.begin(message)
       const record = yield* this.record(taskId)
       if (isContext(contextId) && contextId !== this.contextOf(record).contextId) {
         return yield* new CallFailure({ kind: "params", message: "The task belongs to another context" })
       }
-      return { id: taskId, answered: yield* this.go(record, message) }
+      yield* this.go(record, message)
+      return taskId
     })
 
   /** The task as it begins or goes on, before its updates. */
@@ -282,59 +284,63 @@ export class A2aTasks {
       }
     }))
 
+  /** The next events, or what the run asks of persons: that of an agent inside is no event of the run. */
+  private nextOrWaiting<A>(
+    id: string,
+    next: Effect.Effect<A, CallFailure>
+  ): Effect.Effect<A | ReadonlyArray<ApiModels.WaitingRequest>, CallFailure, Scope.Scope> {
+    return Effect.gen(this, function* () {
+      const pulled = yield* Effect.forkScoped(next)
+      let wait = Duration.toMillis(this.options.quiet ?? "250 millis")
+      for (;;) {
+        const events = yield* Effect.timeoutOption(Fiber.join(pulled), wait)
+        if (Option.isSome(events)) return events.value
+        const requests = yield* this.requests(id)
+        if (requests.length > 0) return requests
+        wait = Math.min(MOST_QUIET, wait * 2)
+      }
+    })
+  }
+
   /** Sends the updates of a task until it has ended, or needs input and nothing else goes on. */
   readonly follow = (
     id: string,
-    answered: ReadonlySet<string>,
     send: (updates: ReadonlyArray<Update>) => Effect.Effect<void>
   ): Effect.Effect<void, CallFailure> =>
     Effect.scoped(
       Effect.gen(this, function* () {
         const ids = this.contextOf(yield* this.record(id))
-        const stream = new A2aStream({ taskId: id, ...ids }, answered)
+        const stream = new A2aStream({ taskId: id, ...ids })
         const pull = yield* Stream.toPull(this.runs.events(id, this.access))
         const next = Effect.catchAll(Effect.asSome(pull), (end) =>
           Option.isSome(end) ? ofApi(Refusals.fromRun(end.value)) : Effect.succeedNone
         )
         for (;;) {
-          const events = yield* stream.open.size === 0
-            ? next
-            : Effect.map(Effect.timeoutOption(next, this.options.quiet ?? "250 millis"), Option.flatten)
-          if (Option.isNone(events)) break
-          yield* send(stream.pushAll(events.value))
-        }
-        if (stream.hasEnded || stream.open.size === 0) return
-        const requests = yield* this.requests(id)
-        const waiting = requests.filter((request) => stream.open.has(request.id))
-        yield* send([
-          {
-            statusUpdate: {
-              taskId: id,
-              ...ids,
-              status: {
-                state: "TASK_STATE_INPUT_REQUIRED",
-                ...(waiting.length === 0 ? {} : { message: A2aParts.fromRequests(waiting, { taskId: id, ...ids }) })
-              }
-            }
+          const found = stream.mayWait ? yield* this.nextOrWaiting(id, next) : yield* next
+          if (!Option.isOption(found)) {
+            const message = A2aParts.fromRequests(found, { taskId: id, ...ids })
+            const status = { state: "TASK_STATE_INPUT_REQUIRED" as const, message }
+            return yield* send([{ statusUpdate: { taskId: id, ...ids, status } }])
           }
-        ])
+          if (Option.isNone(found)) return
+          yield* send(stream.pushAll(found.value))
+        }
       })
     )
 
   /** Waits until a task has ended or needs input. */
-  readonly settled = (id: string, answered: ReadonlySet<string>): Effect.Effect<Task, CallFailure> =>
+  readonly settled = (id: string): Effect.Effect<Task, CallFailure> =>
     Effect.gen(this, function* () {
-      let isWaiting = false
-      yield* this.follow(id, answered, (updates) =>
+      let asked: TaskStatus | undefined
+      yield* this.follow(id, (updates) =>
         Effect.sync(() => {
-          isWaiting ||= updates.some(({ statusUpdate }) => statusUpdate?.status.state === "TASK_STATE_INPUT_REQUIRED")
+          const status = updates.at(-1)?.statusUpdate?.status
+          if (status?.state === "TASK_STATE_INPUT_REQUIRED") asked = status
         })
       )
-      if (!isWaiting) yield* Effect.ignore(this.runs.await(id, this.access))
-      const task = yield* this.get(id)
-      // The record says so a moment later.
-      return isWaiting && task.status.state === "TASK_STATE_WORKING"
-        ? { ...task, status: { ...task.status, state: "TASK_STATE_INPUT_REQUIRED" as const } }
-        : task
+      // Of what an agent inside asks, the record of the run knows nothing.
+      if (asked !== undefined) return { ...(yield* this.get(id)), status: asked }
+      yield* Effect.ignore(this.runs.await(id, this.access))
+      return yield* this.get(id)
     })
 }

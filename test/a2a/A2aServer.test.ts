@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as A2aServer from "../../src/a2a/A2aServer.js"
+import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Sessions from "../../src/session/Sessions.js"
@@ -242,6 +243,29 @@ describe("agents by A2A, with the client of its SDK", () => {
       assert.notInclude(denied.text, "paid 5")
       const over = yield* refused(() => client.sendMessage(said("more", { taskId: id })))
       assert.strictEqual(over.name, "UnsupportedOperationError")
+    })
+  )
+
+  it.scopedLive("need input where an agent inside of them asks a person", () =>
+    Effect.gen(function* () {
+      const inner = Agent.make("payer", { description: "Pays", tools: [pay] })
+      const outer = Agent.make("clerk", { tools: [AgentTool.make(inner)] })
+      const { url } = yield* AgentServers.start({
+        agents: [outer],
+        edges: [A2aServer.make({ agents: [outer], quiet: "1 millis" })],
+        script: ({ messages, tools = [] }) => {
+          const last = messages.at(-1)
+          if (last?.role !== "user") return `Then: ${JSON.stringify(last?.content)}`
+          const name = tools[0]?.name ?? ""
+          return { calls: [{ name, params: name === "pay" ? { amount: 5 } : { message: "pay 5" } }] }
+        }
+      })
+      const client = yield* clientOf(url, "clerk")
+      const asked = yield* send(client, said("pay"))
+      assert.strictEqual(asked.status?.state, TaskState.TASK_STATE_INPUT_REQUIRED)
+      assert.include(textOf(asked.status?.message?.parts), '"pay" waits for approval')
+      const paid = yield* send(client, said("yes", { taskId: asked.id }))
+      assert.include(answerOf(paid), "paid 5")
     })
   )
 
