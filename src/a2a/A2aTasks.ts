@@ -104,11 +104,7 @@ export class A2aTasks {
 
   /** What a run asks of persons, the runs inside of it too. */
   private requests(runId: string): Effect.Effect<ReadonlyArray<ApiModels.WaitingRequest>, CallFailure> {
-    const list = (filter: PendingApprovals.Filter) => ofApi(this.approvals.list({ ...filter, limit: 20 }, this.caller))
-    return Effect.map(Effect.all([list({ runId }), list({ rootRunId: runId })]), ([own, inner]) => [
-      ...own,
-      ...inner.filter((request) => request.runId !== runId)
-    ])
+    return ofApi(this.approvals.list({ rootRunId: runId, limit: 20 }, this.caller))
   }
 
   private artifacts(id: string): Effect.Effect<ReadonlyArray<Artifact>, CallFailure> {

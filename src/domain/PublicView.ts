@@ -98,12 +98,12 @@ const redactedParams = (
 
 /**
  * The public view of a value that a tool was called with or asks for: without texts under names like `password` or
- * `token`, and without texts that look like keys.
+ * `token`, without texts that look like keys, and without what is under the names in `secret`.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const fromValue = (value: unknown): unknown => redacted(value, none, 0)
+export const fromValue = (value: unknown, secret?: ReadonlyArray<string>): unknown => redactedParams(value, { secret })
 
 /** Deeper values are taken as they are. */
 const MOST_RESTORED = 32

@@ -57,6 +57,7 @@ export const ask = (
     // Encoded from the decoded arguments: people see the arguments that the handler gets, not the text of the model.
     const params = tool.erased.encodeParams(decoded) ?? ToolArguments.normalise(call.params, tool.parameters)
     const { sessionId, userId } = yield* ApprovalGate.Requester
+    const secret = SecretParams.namesOf(tool)
     const asked = ApprovalGate.ask(gate, {
       id,
       runId: run.runId,
@@ -67,9 +68,9 @@ export const ask = (
       toolCallId: call.id,
       tool: tool.name,
       params,
+      ...(secret === undefined ? {} : { secret }),
       ...(reason === undefined ? {} : { reason })
     })
-    const secret = SecretParams.namesOf(tool)
     const wait = run.unsafeEmit({
       _tag: "ApprovalRequested",
       id,

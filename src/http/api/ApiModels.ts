@@ -249,10 +249,10 @@ export interface WaitingRequest extends Schema.Schema.Type<typeof WaitingRequest
  * @category conversions
  */
 export const fromApproval = ({ request, requestedAt, settlement }: ApprovalRecord): WaitingRequest => {
-  const { rootRunId: _, userId: __, ...shown } = request
+  const { rootRunId: _, secret, userId: __, ...shown } = request
   return {
     ...shown,
-    params: PublicView.fromValue(request.params),
+    params: PublicView.fromValue(request.params, secret),
     ...(request.question === undefined
       ? {}
       : { question: PublicView.fromValue(request.question) as typeof request.question }),

@@ -63,7 +63,9 @@ export class ModelResponses {
   private shown(caller: Identity, { record, response }: Runs.Polled): Effect.Effect<object, ApiError> {
     const run = new OpenAiRun(this.runs, record, accessOf(caller), this.options, false)
     const requests =
-      record.state === "waiting" ? this.approvals.list({ runId: record.runId, limit: 20 }, caller) : Effect.succeed([])
+      record.state === "waiting"
+        ? this.approvals.list({ rootRunId: record.runId, limit: 20 }, caller)
+        : Effect.succeed([])
     return Effect.map(requests, (waiting) => new ModelResponse(run, new Set(), null).now(response, waiting))
   }
 

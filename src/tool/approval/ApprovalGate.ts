@@ -51,6 +51,8 @@ export const ApprovalRequest = Schema.Struct({
   toolCallId: Schema.String,
   tool: Schema.String,
   params: Schema.Unknown,
+  /** The names of arguments that the public view hides, at any depth. */
+  secret: Schema.optional(Schema.Array(Schema.String)),
   /** Why approval is needed. */
   reason: Schema.optional(Schema.String),
   /** The tool asks this while it runs, and `params` are `null`. An approval answers it with `params`. */

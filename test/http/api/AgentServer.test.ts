@@ -73,7 +73,8 @@ describe("AgentServer", () => {
       const paid = yield* Deferred.make<unknown>()
       const pay = Tool.make("pay", {
         description: "Pays",
-        parameters: { amount: Schema.Number },
+        parameters: { amount: Schema.Number, pin: Schema.String },
+        secretParams: ["pin"],
         requiresApproval: true,
         handler: (params) => Effect.as(Deferred.succeed(paid, params), "paid")
       })
@@ -81,7 +82,7 @@ describe("AgentServer", () => {
       let calls = 0
       const { ask } = yield* AgentServers.start({
         agents: [clerk],
-        script: () => (calls++ === 0 ? { calls: [{ name: "pay", params: { amount: 5 } }] } : "done")
+        script: () => (calls++ === 0 ? { calls: [{ name: "pay", params: { amount: 5, pin: "1234" } }] } : "done")
       })
       const { json } = yield* ask("/v1/runs", { body: { agent: "clerk", input: "pay" } })
       const { runId } = json.run
@@ -91,11 +92,13 @@ describe("AgentServer", () => {
       })
       assert.strictEqual(waiting.status, 200, waiting.text)
       const [{ id, params, tool }] = waiting.json.approvals
-      assert.deepStrictEqual({ params, tool }, { params: { amount: 5 }, tool: "pay" })
-      const decision = { decision: "approve", params: { amount: 3 } }
+      // What the tool names as secret is hidden, and stays where it is sent back so.
+      assert.deepStrictEqual({ params, tool }, { params: { amount: 5, pin: "[REDACTED]" }, tool: "pay" })
+      assert.notInclude(waiting.text, "1234")
+      const decision = { decision: "approve", params: { ...params, amount: 3 } }
       assert.strictEqual((yield* ask(`/v1/approvals/${id}/decision`, { body: decision, user: "bob" })).status, 404)
       assert.strictEqual((yield* ask(`/v1/approvals/${id}/decision`, { body: decision })).status, 204)
-      assert.deepStrictEqual(yield* Deferred.await(paid), { amount: 3 })
+      assert.deepStrictEqual(yield* Deferred.await(paid), { amount: 3, pin: "1234" })
       assert.strictEqual((yield* ask(`/v1/approvals/${id}/decision`, { body: decision })).status, 409)
     })
   )
