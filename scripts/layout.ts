@@ -172,6 +172,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     cluster: "durable runs on many machines",
     "http/openai": "agents as models of OpenAI's API",
     "http/ui": "chats of AI SDK UI: messages, streams and endpoints",
+    "mcp/server": "agents, tools, skills and memory for MCP clients, over stdio and HTTP",
     rpc: "agents over Effect RPC",
     webhook: "tells addresses of the end of runs, across processes",
     "testing/vector": "the suite of vector indexes"

@@ -169,7 +169,8 @@ export const table = {
   LEX_ERR_HTTP_001: "HttpFailure",
   LEX_ERR_HTTP_100: "ApiError",
   LEX_ERR_HTTP_101: "ApiConfigurationError",
-  LEX_ERR_HTTP_102: "WebhookError"
+  LEX_ERR_HTTP_102: "WebhookError",
+  LEX_ERR_HTTP_103: "McpServerError"
 } as const
 
 /**

@@ -93,7 +93,11 @@ export interface Edge {
   readonly endpoints: ReadonlyArray<Endpoint>
   readonly layer: (
     limits: ApiLimits.Limits
-  ) => Layer.Layer<never, never, Runs.Runs | PendingApprovals.PendingApprovals | Authenticated>
+  ) => Layer.Layer<
+    never,
+    never,
+    Runs.Runs | PendingApprovals.PendingApprovals | AgentExecutor.AgentExecutor | Authenticated
+  >
   /** How the protocol writes failures; default problem details. */
   readonly failures?: Problems.Failures | undefined
 }
@@ -276,8 +280,23 @@ const cors = (options: Options): (<E, R>(app: HttpApp.Default<E, R>) => HttpApp.
     ? (app) => app
     : HttpMiddleware.cors({
         allowedOrigins: options.origins,
-        allowedHeaders: ["authorization", "content-type", "idempotency-key", "last-event-id", "x-api-key"],
-        exposedHeaders: [RunEndpoints.RUN_ID, "retry-after", "x-request-id", "x-vercel-ai-ui-message-stream"],
+        allowedHeaders: [
+          "authorization",
+          "content-type",
+          "idempotency-key",
+          "last-event-id",
+          "mcp-protocol-version",
+          "mcp-session-id",
+          "x-api-key"
+        ],
+        exposedHeaders: [
+          RunEndpoints.RUN_ID,
+          "mcp-session-id",
+          "retry-after",
+          "www-authenticate",
+          "x-request-id",
+          "x-vercel-ai-ui-message-stream"
+        ],
         maxAge: 600
       })
 
