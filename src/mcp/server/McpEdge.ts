@@ -19,6 +19,7 @@ import type * as ApiLimits from "../../http/api/ApiLimits.js"
 import { Invalid, Unavailable, Unknown } from "../../http/api/ApiStatus.js"
 import { Caller, type Identity } from "../../http/api/Authentication.js"
 import type { Definition, Services } from "./McpServer.js"
+import type { McpServerError } from "./McpServerError.js"
 import * as ProtectedResource from "./ProtectedResource.js"
 import * as Served from "./Served.js"
 import * as ServedSessions from "./ServedSessions.js"
@@ -92,7 +93,8 @@ const send = (
   caller: Identity
 ) =>
   Effect.gen(function* () {
-    const body = yield* request.json
+    // The server writes this failure as those of all requests.
+    const body = yield* Effect.orDie(request.json)
     if (!isInitialize(body) || request.headers["mcp-session-id"] !== undefined) {
       const session = yield* sessions.use(yield* sessionIdOf(request), caller)
       return yield* answer(session, request, caller, body)
@@ -108,7 +110,7 @@ const layer = (
   given: Options,
   api: ReturnType<typeof apiOf>,
   limits: ApiLimits.Limits
-) => {
+): Layer.Layer<never, McpServerError, Services | Authenticated> => {
   const handlers = HttpApiBuilder.group(api, "mcp", (handlers) =>
     Effect.gen(function* () {
       let isStopping = false
@@ -152,7 +154,7 @@ const layer = (
           )
     )
   )
-  return oauth === undefined ? handlers : Layer.merge(handlers, metadata)
+  return Layer.discard(oauth === undefined ? handlers : Layer.provideMerge(handlers, metadata))
 }
 
 /** As JSON-RPC writes failures; the code for sessions is that of the SDK. */
@@ -198,6 +200,6 @@ export const make = <R extends Services = never>(definition: Definition<R>, opti
       ...(oauth === undefined ? {} : { headers: (error: ApiError) => ProtectedResource.toHeaders(oauth, error.reason) })
     },
     // What the program itself defined is not a failure that a server recovers from.
-    layer: (limits) => Layer.orDie(Layer.discard(layer(definition, options, api, limits)))
+    layer: (limits) => Layer.orDie(layer(definition, options, api, limits))
   }
 }

@@ -28,29 +28,15 @@ export interface Item {
 }
 
 /**
- * The requirements of what a server offers.
- *
- * @since 0.1.0
- * @category models
- */
-export type RequirementsOf<Offer> = Offer extends
-  | Prompt<infer R>
-  | Resource<infer R>
-  | ResourceTemplate<infer R>
-  | Source<infer R>
-  ? R
-  : never
-
-/**
  * @since 0.1.0
  * @category models
  */
 export interface Options<
   T extends ReadonlyArray<Tool.Any> = ReadonlyArray<Tool.Any>,
-  P extends ReadonlyArray<Prompt<any>> = ReadonlyArray<Prompt<any>>,
-  Res extends ReadonlyArray<Resource<any>> = ReadonlyArray<Resource<any>>,
-  Tem extends ReadonlyArray<ResourceTemplate<any>> = ReadonlyArray<ResourceTemplate<any>>,
-  S extends ReadonlyArray<Source<any>> = ReadonlyArray<Source<any>>
+  RP = any,
+  RR = any,
+  RT = any,
+  RS = any
 > {
   readonly name: string
   readonly version: string
@@ -61,11 +47,11 @@ export interface Options<
   readonly tools?: T | undefined
   /** Agents of the runs (`Runs`), each a tool that takes a text. */
   readonly agents?: ReadonlyArray<Agent.Any> | undefined
-  readonly prompts?: P | undefined
-  readonly resources?: Res | undefined
-  readonly templates?: Tem | undefined
+  readonly prompts?: ReadonlyArray<Prompt<RP>> | undefined
+  readonly resources?: ReadonlyArray<Resource<RR>> | undefined
+  readonly templates?: ReadonlyArray<ResourceTemplate<RT>> | undefined
   /** What depends on the caller, such as `McpSkills.make()` and `McpMemories.make()`. */
-  readonly sources?: S | undefined
+  readonly sources?: ReadonlyArray<Source<RS>> | undefined
   /** What a caller may see and use; default all. The rest looks unknown to it. */
   readonly permits?: ((caller: Identity, item: Item) => boolean) | undefined
   /** How long a person or a model at the client has for an answer; default 10 minutes, at most 24 hours. */
@@ -127,19 +113,13 @@ export type Services = Runs.Runs | PendingApprovals.PendingApprovals | AgentExec
  */
 export const make = <
   const T extends ReadonlyArray<Tool.Any> = readonly [],
-  const P extends ReadonlyArray<Prompt<any>> = readonly [],
-  const Res extends ReadonlyArray<Resource<any>> = readonly [],
-  const Tem extends ReadonlyArray<ResourceTemplate<any>> = readonly [],
-  const S extends ReadonlyArray<Source<any>> = readonly []
+  RP = never,
+  RR = never,
+  RT = never,
+  RS = never
 >(
-  options: Options<T, P, Res, Tem, S>
-): Definition<
-  | Tool.ServicesOf<T[number]>
-  | RequirementsOf<P[number]>
-  | RequirementsOf<Res[number]>
-  | RequirementsOf<Tem[number]>
-  | RequirementsOf<S[number]>
-> => ({ _R: () => undefined as never, options })
+  options: Options<T, RP, RR, RT, RS>
+): Definition<Tool.ServicesOf<T[number]> | RP | RR | RT | RS> => ({ _R: () => undefined as never, options })
 
 /**
  * @since 0.1.0

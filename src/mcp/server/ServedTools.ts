@@ -113,6 +113,9 @@ const follow = (
   )
 }
 
+/** The dialect that the protocol assumes where a schema names none. */
+const dialect = { $schema: "https://json-schema.org/draft/2020-12/schema" }
+
 const annotationsOf = ({ idempotent, readOnly }: Tool.Annotations): Record<string, boolean> => ({
   ...(readOnly === undefined ? {} : { readOnlyHint: readOnly }),
   ...(idempotent === undefined ? {} : { idempotentHint: idempotent })
@@ -135,7 +138,7 @@ export const make = (
     own: tool.name,
     name,
     description: tool.description,
-    inputSchema: tool.parameters,
+    inputSchema: { ...dialect, ...tool.parameters },
     outputSchema: output,
     annotations: annotationsOf(tool.annotations),
     call: (params, call) => {
