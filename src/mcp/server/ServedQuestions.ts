@@ -9,7 +9,7 @@ import * as FiberMap from "effect/FiberMap"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import { RunError } from "../../agent/record/RunError.js"
+import type { RunError } from "../../agent/record/RunError.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import type { AgentEvent, Of } from "../../domain/AgentEvent.js"
 import type { Identity } from "../../http/api/Authentication.js"
@@ -19,6 +19,7 @@ import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import * as Observation from "../../tool/definition/Observation.js"
 import type * as McpPeer from "./McpPeer.js"
+import type { McpServerError } from "./McpServerError.js"
 
 type Request = Of<"ApprovalRequested"> | Of<"QuestionAsked">
 
@@ -54,6 +55,22 @@ const describe = (request: Request): string =>
   request._tag === "QuestionAsked"
     ? `an answer to the question of ${shown(request.name)}: ${shown(request.message)}`
     : `an approval of the call of ${shown(request.name)}`
+
+const isUnfit = ({ reason }: RunError | McpServerError): boolean => reason === "invalid"
+
+const fromAnswer = (request: Request, answer: McpPeer.Answer): ApprovalGate.ApprovalDecision => {
+  switch (answer.action) {
+    case "decline":
+      return ApprovalGate.deny({ reason: "The person at the client refused" })
+    case "cancel":
+      return ApprovalGate.cancel({ reason: "The person at the client did not decide" })
+    case "accept":
+      // A form without fields is a plain yes: what came with it must not replace the arguments of the call.
+      return request._tag === "QuestionAsked"
+        ? ApprovalGate.approve({ params: answer.content })
+        : ApprovalGate.approve()
+  }
+}
 
 /**
  * @category models
@@ -115,33 +132,23 @@ export class ServedQuestions {
         Option.none<ApprovalRecord>
       )
       if (Option.exists(known, ({ settlement }) => settlement !== undefined)) return
-      yield* Effect.retry(Effect.flatMap(this.decisionOf(request), (decision) => this.decide(request.id, decision)), {
-        times: REPETITIONS,
-        while: (error) => error instanceof RunError && error.reason === "invalid"
-      }).pipe(
-        // An answer that never fits, or that came too late, is none.
+      yield* Effect.retry(
+        Effect.flatMap(this.decisionOf(request), (decision) => this.decide(request.id, decision)),
+        { times: REPETITIONS, while: isUnfit }
+      ).pipe(
+        // An answer that came too late is none.
         Effect.catchAll((error) =>
-          error instanceof RunError && error.reason === "invalid"
-            ? Effect.ignore(this.decide(request.id, ApprovalGate.cancel()))
-            : Effect.void
+          isUnfit(error) ? Effect.ignore(this.decide(request.id, ApprovalGate.cancel())) : Effect.void
         )
       )
     })
   }
 
-  private decisionOf(request: Request): Effect.Effect<ApprovalGate.ApprovalDecision> {
-    return Effect.match(this.options.peer.elicit(questionOf(request)), {
-      onFailure: () => ApprovalGate.cancel({ reason: "The client could not be asked" }),
-      onSuccess: (answer): ApprovalGate.ApprovalDecision => {
-        if (answer.action === "decline") return ApprovalGate.deny({ reason: "The person at the client refused" })
-        if (answer.action === "cancel") {
-          return ApprovalGate.cancel({ reason: "The person at the client did not decide" })
-        }
-        // A form without fields is a plain yes: its content must not replace the arguments of the call.
-        return request._tag === "QuestionAsked"
-          ? ApprovalGate.approve({ params: answer.content })
-          : ApprovalGate.approve()
-      }
+  private decisionOf(request: Request): Effect.Effect<ApprovalGate.ApprovalDecision, McpServerError> {
+    return Effect.matchEffect(this.options.peer.elicit(questionOf(request)), {
+      onFailure: (error) =>
+        isUnfit(error) ? error : Effect.succeed(ApprovalGate.cancel({ reason: "The client did not answer" })),
+      onSuccess: (answer) => Effect.succeed(fromAnswer(request, answer))
     })
   }
 

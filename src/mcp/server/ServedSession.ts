@@ -33,7 +33,8 @@ const running =
   (fork: Fork): Run =>
   (effect, signal) =>
     new Promise((resolve, reject) => {
-      const fiber = fork(effect)
+      // A session is made where nothing is interrupted, and its fibers would inherit that.
+      const fiber = fork(Effect.interruptible(effect))
       const stop = () => fiber.unsafeInterruptAsFork(FiberId.none)
       fiber.addObserver((exit) => {
         signal.removeEventListener("abort", stop)
