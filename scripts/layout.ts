@@ -172,11 +172,12 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     cluster: "durable runs on many machines",
     "http/openai": "agents as models of OpenAI's API",
     "http/ui": "chats of AI SDK UI: messages, streams and endpoints",
-    "mcp/server": "agents, tools, skills and memory for MCP clients, over stdio and HTTP",
+    "mcp/offer": "what MCP servers offer: prompts, resources, skills, memory; and the clients that they serve",
     rpc: "agents over Effect RPC",
     webhook: "tells addresses of the end of runs, across processes",
     "testing/vector": "the suite of vector indexes"
-  }
+  },
+  { "mcp/server": "MCP servers over stdio and HTTP: agents and tools for the clients of the protocol" }
 ]
 
 /** The floor of a folder, from 0. */

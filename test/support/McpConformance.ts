@@ -1,18 +1,17 @@
 /** The server that the conformance suite of MCP tests: what each of its scenarios must find. */
-import * as Content from "../../src/content/Content.js"
+
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import * as Either from "effect/Either"
-import * as McpPeer from "../../src/mcp/server/McpPeer.js"
+import * as Schema from "effect/Schema"
+import * as Content from "../../src/content/Content.js"
+import * as McpPeer from "../../src/mcp/offer/McpPeer.js"
 import * as McpServer from "../../src/mcp/server/McpServer.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolProgress from "../../src/tool/ToolProgress.js"
 
 const bytes = (base64: string): Uint8Array => new Uint8Array(Buffer.from(base64, "base64"))
 
-const png = bytes(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
-)
+const png = bytes("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==")
 const wav = bytes("UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQIAAAA=")
 
 const image: Content.ResolvedFile = { type: "file", mediaType: "image/png", data: png }
@@ -29,7 +28,9 @@ const choices = (...names: ReadonlyArray<string>) => names.map((name, at) => ({ 
 const tools = [
   tool("test_simple_text", () => Effect.succeed("This is a simple text response for testing.")),
   tool("test_image_content", () => Effect.succeed(image)),
-  tool("test_audio_content", () => Effect.succeed<Content.ResolvedFile>({ ...image, mediaType: "audio/wav", data: wav })),
+  tool("test_audio_content", () =>
+    Effect.succeed<Content.ResolvedFile>({ ...image, mediaType: "audio/wav", data: wav })
+  ),
   tool("test_embedded_resource", () =>
     Effect.succeed<Content.ResolvedFile>({
       type: "file",

@@ -18,8 +18,8 @@ import { ApiError } from "../../http/api/ApiError.js"
 import type * as ApiLimits from "../../http/api/ApiLimits.js"
 import { Invalid, Unavailable, Unknown } from "../../http/api/ApiStatus.js"
 import { Caller, type Identity } from "../../http/api/Authentication.js"
+import type { McpServerError } from "../offer/McpServerError.js"
 import type { Definition, Services } from "./McpServer.js"
-import type { McpServerError } from "./McpServerError.js"
 import * as ProtectedResource from "./ProtectedResource.js"
 import * as Served from "./Served.js"
 import * as ServedSessions from "./ServedSessions.js"
@@ -186,7 +186,10 @@ const toFailure = ({ hint, message, reason }: ApiError) => ({
  * const server = AgentServer.layer({ agents, edges: [McpEdge.make(desk)] })
  * ```
  */
-export const make = <R extends Services = never>(definition: Definition<R>, options: Options = {}): AgentServer.Edge => {
+export const make = <R extends Services = never>(
+  definition: Definition<R>,
+  options: Options = {}
+): AgentServer.Edge => {
   const path = options.path ?? "/mcp"
   const { oauth } = options
   const api = apiOf(path, oauth === undefined ? undefined : ProtectedResource.pathOf(oauth))

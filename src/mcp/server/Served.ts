@@ -15,8 +15,8 @@ import { count } from "../../internal/Count.js"
 import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import * as ToolNames from "../../tool/definition/ToolNames.js"
 import * as ToolSet from "../../tool/definition/ToolSet.js"
-import type { Item, Options } from "./McpServer.js"
-import { McpServerError } from "./McpServerError.js"
+import type { Item, Options } from "../offer/McpDefinition.js"
+import { McpServerError } from "../offer/McpServerError.js"
 import * as ServedAgents from "./ServedAgents.js"
 import type { ServedTool } from "./ServedCall.js"
 import { ServedOffers } from "./ServedOffers.js"
@@ -83,11 +83,7 @@ export const make = (
   options: Options,
   isStopping: () => boolean,
   policy: Served["policy"] = () => undefined
-): Effect.Effect<
-  Served,
-  McpServerError,
-  Runs.Runs | PendingApprovals.PendingApprovals | AgentExecutor.AgentExecutor
-> =>
+): Effect.Effect<Served, McpServerError, Runs.Runs | PendingApprovals.PendingApprovals | AgentExecutor.AgentExecutor> =>
   Effect.gen(function* () {
     const sdk = yield* ServedSdk.load
     const permits = options.permits ?? (() => true)

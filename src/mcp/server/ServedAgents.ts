@@ -9,12 +9,12 @@ import type * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type { RunError } from "../../agent/record/RunError.js"
 import { type Any, aboutOf } from "../../agent/definition/AgentDefinition.js"
+import type { RunError } from "../../agent/record/RunError.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
 import * as PublicView from "../../domain/PublicView.js"
-import { McpServerError } from "./McpServerError.js"
+import { McpServerError } from "../offer/McpServerError.js"
 import { progressOf, type ServedCall, type ServedTool } from "./ServedCall.js"
 import * as ServedContent from "./ServedContent.js"
 import * as ServedQuestions from "./ServedQuestions.js"
@@ -126,7 +126,9 @@ const follow = (
   )
 }
 
-const INPUT = { input: { type: "string", description: "The task or question, with everything the agent needs to know" } }
+const INPUT = {
+  input: { type: "string", description: "The task or question, with everything the agent needs to know" }
+}
 
 const textOf = (args: Readonly<Record<string, unknown>>, name: string): Effect.Effect<string, McpServerError> => {
   const value = Object.hasOwn(args, name) ? args[name] : undefined

@@ -12,8 +12,8 @@ import type { Identity } from "../../http/api/Authentication.js"
 import * as VisibleText from "../../internal/text/VisibleText.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as Observation from "../../tool/definition/Observation.js"
-import type * as McpPeer from "./McpPeer.js"
-import type { McpServerError } from "./McpServerError.js"
+import type * as McpPeer from "../offer/McpPeer.js"
+import type { McpServerError } from "../offer/McpServerError.js"
 
 /**
  * @category models

@@ -14,7 +14,7 @@ import * as Encoding from "effect/Encoding"
 import type { ResolvedFile } from "../../content/Content.js"
 import * as ToolFiles from "../../content/ToolFiles.js"
 import type { StoredFile } from "../../domain/StoredFile.js"
-import type { Contents, PromptMessage, ReadResult } from "./McpOffers.js"
+import type { Contents, PromptMessage, ReadResult } from "../offer/McpOffers.js"
 
 /** The key of a result that names its run. */
 export const RUN_KEY = "effect-lexigram/run"

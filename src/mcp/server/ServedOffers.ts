@@ -13,9 +13,9 @@ import type {
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { Identity } from "../../http/api/Authentication.js"
-import type { Complete, Prompt, Request, Resource, ResourceTemplate, Source } from "./McpOffers.js"
-import type { Item } from "./McpServer.js"
-import { McpServerError } from "./McpServerError.js"
+import type { Item } from "../offer/McpDefinition.js"
+import type { Complete, Prompt, Request, Resource, ResourceTemplate, Source } from "../offer/McpOffers.js"
+import { McpServerError } from "../offer/McpServerError.js"
 import * as ServedContent from "./ServedContent.js"
 import type { Sdk } from "./ServedSdk.js"
 
@@ -35,7 +35,9 @@ const unknown = (what: string): McpServerError =>
 const invalid = (message: string): McpServerError => new McpServerError({ reason: "invalid", message })
 
 /** Variables of a template are single texts here: lists are joined as they came. */
-const textsOf = (matched: Readonly<Record<string, string | ReadonlyArray<string>>>): Record<string, string> | undefined => {
+const textsOf = (
+  matched: Readonly<Record<string, string | ReadonlyArray<string>>>
+): Record<string, string> | undefined => {
   const texts: Array<[string, string]> = []
   for (const [name, value] of Object.entries(matched)) {
     try {
@@ -116,10 +118,7 @@ export class ServedOffers {
     })
   }
 
-  private find(
-    uri: string,
-    request: Request
-  ): Effect.Effect<Resource<any> | Matched, McpServerError, any> {
+  private find(uri: string, request: Request): Effect.Effect<Resource<any> | Matched, McpServerError, any> {
     if (uri.length > MOST_URI) return unknown("resource")
     return Effect.flatMap(this.resources(request), (all): Effect.Effect<Resource<any> | Matched, McpServerError> => {
       const own = all.find((resource) => resource.uri === uri)
@@ -150,9 +149,7 @@ export class ServedOffers {
     request: Request
   ): Effect.Effect<Stream.Stream<unknown, never, any> | undefined, McpServerError, any> {
     return Effect.map(this.find(uri, request), (found) =>
-      "template" in found
-        ? found.template.changes?.(found.variables, { ...request, uri })
-        : found.changes?.(request)
+      "template" in found ? found.template.changes?.(found.variables, { ...request, uri }) : found.changes?.(request)
     )
   }
 
@@ -172,16 +169,18 @@ export class ServedOffers {
             const { complete = {} } = template
             return Effect.succeed(Object.hasOwn(complete, argument.name) ? complete[argument.name] : undefined)
           })
-    return Effect.flatMap(found, (complete): Effect.Effect<CompleteResult, McpServerError, any> =>
-      complete === undefined
-        ? Effect.succeed({ completion: { values: [] } })
-        : Effect.map(complete(argument.value, { ...request, others: context?.arguments ?? {} }), (values) => ({
-            completion: {
-              values: values.slice(0, MOST_VALUES),
-              total: values.length,
-              hasMore: values.length > MOST_VALUES
-            }
-          }))
+    return Effect.flatMap(
+      found,
+      (complete): Effect.Effect<CompleteResult, McpServerError, any> =>
+        complete === undefined
+          ? Effect.succeed({ completion: { values: [] } })
+          : Effect.map(complete(argument.value, { ...request, others: context?.arguments ?? {} }), (values) => ({
+              completion: {
+                values: values.slice(0, MOST_VALUES),
+                total: values.length,
+                hasMore: values.length > MOST_VALUES
+              }
+            }))
     )
   }
 }

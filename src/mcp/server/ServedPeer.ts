@@ -8,8 +8,8 @@ import type { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js"
 import type { ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
-import type * as McpPeer from "./McpPeer.js"
-import { McpServerError } from "./McpServerError.js"
+import type * as McpPeer from "../offer/McpPeer.js"
+import { McpServerError } from "../offer/McpServerError.js"
 import type { ServedCall } from "./ServedCall.js"
 
 /**
@@ -137,7 +137,10 @@ export const make = (
             }),
             ({ content, model }): McpPeer.Sampled => ({
               model,
-              text: [content].flat().flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
+              text: [content]
+                .flat()
+                .flatMap((part) => (part.type === "text" ? [part.text] : []))
+                .join("\n")
             })
           )
         : cannot("answers of a model (sampling)"),

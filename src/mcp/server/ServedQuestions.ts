@@ -18,8 +18,8 @@ import * as ApprovalGate from "../../tool/approval/ApprovalGate.js"
 import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import * as Observation from "../../tool/definition/Observation.js"
-import type * as McpPeer from "./McpPeer.js"
-import type { McpServerError } from "./McpServerError.js"
+import type * as McpPeer from "../offer/McpPeer.js"
+import type { McpServerError } from "../offer/McpServerError.js"
 
 type Request = Of<"ApprovalRequested"> | Of<"QuestionAsked">
 
@@ -47,7 +47,10 @@ const questionOf = (request: Request): McpPeer.Question => {
   }
   const params = Observation.stringify(request.params) ?? ""
   const reason = request.reason === undefined ? "" : ` (${shown(request.reason)})`
-  return { message: `Allow the call of ${shown(request.name)} with ${shown(params)}?${reason}`, schema: { properties: {} } }
+  return {
+    message: `Allow the call of ${shown(request.name)} with ${shown(params)}?${reason}`,
+    schema: { properties: {} }
+  }
 }
 
 /** A text for the client's model that says what is waited for. */

@@ -22,7 +22,8 @@ export const make = (options: { readonly maxEvents: number; readonly maxCharacte
   const kept = new Map<number, Kept>()
   let next = 1
   let characters = 0
-  const find = (eventId: string): Kept | undefined => (/^\d{1,15}$/.test(eventId) ? kept.get(Number(eventId)) : undefined)
+  const find = (eventId: string): Kept | undefined =>
+    /^\d{1,15}$/.test(eventId) ? kept.get(Number(eventId)) : undefined
   return {
     storeEvent: async (stream, message) => {
       const size = JSON.stringify(message).length

@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as OptionalPackage from "../../provider/exchange/OptionalPackage.js"
-import { McpServerError } from "./McpServerError.js"
+import { McpServerError } from "../offer/McpServerError.js"
 
 const loadModules = async () => {
   const [{ Server }, types, { WebStandardStreamableHTTPServerTransport }, { StdioServerTransport }, { UriTemplate }] =

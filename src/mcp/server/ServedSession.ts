@@ -18,8 +18,8 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import type { Identity } from "../../http/api/Authentication.js"
-import * as McpPeer from "./McpPeer.js"
-import { McpServerError, toRpcCode } from "./McpServerError.js"
+import * as McpPeer from "../offer/McpPeer.js"
+import { McpServerError, toRpcCode } from "../offer/McpServerError.js"
 import type { Served } from "./Served.js"
 import type { ServedCall, ServedTool } from "./ServedCall.js"
 import * as ServedPeer from "./ServedPeer.js"
@@ -117,12 +117,17 @@ class ServedSession {
 
   /** The caller of a request: over HTTP that of its own credentials, which every request has. */
   private callerOf({ authInfo }: ServedPeer.Extra): Identity {
-    return this.own ?? (authInfo?.extra as { readonly caller: Identity }).caller
+    const given = authInfo?.extra as { readonly caller?: Identity } | undefined
+    return this.own ?? given?.caller ?? {}
   }
 
   private handle<const S extends RequestSchema>(
     schema: S,
-    handler: (params: any, caller: Identity, extra: ServedPeer.Extra) => Effect.Effect<ServerResult, McpServerError, any>
+    handler: (
+      params: any,
+      caller: Identity,
+      extra: ServedPeer.Extra
+    ) => Effect.Effect<ServerResult, McpServerError, any>
   ): void {
     const { McpError } = this.served.sdk.types
     this.server.setRequestHandler(schema, async (request, extra) => {
@@ -270,16 +275,17 @@ class ServedSession {
  *
  * @category constructors
  */
-export const make = (
-  served: Served,
-  own: Identity | undefined
-): Effect.Effect<Server, never, Scope.Scope> =>
+export const make = (served: Served, own: Identity | undefined): Effect.Effect<Server, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { options, sdk } = served
     const run = running(yield* FiberSet.makeRuntime<any>())
     const followed = yield* FiberMap.make<string>()
     const server = new sdk.Server(
-      { name: options.name, version: options.version, ...(options.title === undefined ? {} : { title: options.title }) },
+      {
+        name: options.name,
+        version: options.version,
+        ...(options.title === undefined ? {} : { title: options.title })
+      },
       {
         capabilities: {
           tools: {},

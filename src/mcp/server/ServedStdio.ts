@@ -13,8 +13,8 @@ import type * as Runs from "../../agent/runs/Runs.js"
 import type { Identity } from "../../http/api/Authentication.js"
 import { count } from "../../internal/Count.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
-import type { Options as ServerOptions } from "./McpServer.js"
-import type { McpServerError } from "./McpServerError.js"
+import type { Options as ServerOptions } from "../offer/McpDefinition.js"
+import type { McpServerError } from "../offer/McpServerError.js"
 import * as Served from "./Served.js"
 import * as ServedSession from "./ServedSession.js"
 
@@ -83,7 +83,5 @@ export const start = (
 /**
  * @category running
  */
-export const run = (
-  options: ServerOptions,
-  given?: Options
-): Effect.Effect<void, McpServerError, Services> => Effect.scoped(Effect.flatten(start(options, given)))
+export const run = (options: ServerOptions, given?: Options): Effect.Effect<void, McpServerError, Services> =>
+  Effect.scoped(Effect.flatten(start(options, given)))

@@ -1,6 +1,6 @@
 /**
- * Tools of the library as tools of an MCP server. A call is a run of its own without a model, so that guards, approvals,
- * permissions, limits and the audit log hold as for any other run.
+ * Tools of the library as tools of an MCP server. A call is a run of its own without a model, so that guards,
+ * approvals, permissions, limits and the audit log hold as for any other run.
  *
  * @private
  * @since 0.1.0
@@ -23,7 +23,7 @@ import * as Strategy from "../../strategy/definition/Strategy.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import type * as Tool from "../../tool/definition/Tool.js"
 import { type Outcome, ToolRunner } from "../../tool/ToolRunner.js"
-import * as McpPeer from "./McpPeer.js"
+import * as McpPeer from "../offer/McpPeer.js"
 import type { ServedCall, ServedTool } from "./ServedCall.js"
 import * as ServedContent from "./ServedContent.js"
 import * as ServedQuestions from "./ServedQuestions.js"
@@ -79,9 +79,7 @@ const resultOf = (
   const meta = { _meta: { [ServedContent.RUN_KEY]: runId } }
   if (structure === undefined) return { content, ...meta }
   const structuredContent = isWhole && !outcome.truncated ? structure(outcome.result) : undefined
-  return structuredContent === undefined
-    ? { content, isError: true, ...meta }
-    : { content, structuredContent, ...meta }
+  return structuredContent === undefined ? { content, isError: true, ...meta } : { content, structuredContent, ...meta }
 }
 
 const unanswerable = (text: string, runId: string): CallToolResult =>
@@ -95,21 +93,16 @@ const follow = (
 ): Effect.Effect<{ readonly text: string; readonly runId: string; readonly waits: string | undefined }, unknown> => {
   let text = ""
   let runId = ""
-  let waits: string | undefined
   return events.pipe(
     Stream.runForEachWhile((event) => {
       if (event._tag === "Started" && runId === "") runId = event.runId
       if (event._tag === "Message" && event.runId === runId) text = event.text
       const shown = PublicView.fromEvent(event)
       if (shown === undefined) return Effect.succeed(true)
-      const told =
-        shown._tag === "ToolProgress" ? call.progress(shown.message, shown.done, shown.total) : Effect.void
-      return Effect.as(
-        Effect.zipRight(told, questions.push(shown)),
-        (waits = questions.waitsFor?.text) === undefined
-      )
+      const told = shown._tag === "ToolProgress" ? call.progress(shown.message, shown.done, shown.total) : Effect.void
+      return Effect.map(Effect.zipRight(told, questions.push(shown)), () => questions.waitsFor === undefined)
     }),
-    Effect.map(() => ({ text, runId, waits }))
+    Effect.map(() => ({ text, runId, waits: questions.waitsFor?.text }))
   )
 }
 

@@ -23,10 +23,7 @@ const start = (
     agents: [helper],
     ...setup,
     edges: [
-      McpEdge.make(
-        McpServer.make({ name: "desk", version: "1.2.3", ...options }) as McpServer.Definition<never>,
-        edge
-      )
+      McpEdge.make(McpServer.make({ name: "desk", version: "1.2.3", ...options }) as McpServer.Definition<never>, edge)
     ]
   })
 
@@ -38,8 +35,11 @@ const add = Tool.make("add", {
   handler: ({ a, b }) => Effect.succeed({ sum: a + b })
 })
 
-const call = (client: { callTool: (params: any, schema?: any, options?: any) => Promise<any> }, name: string, args = {}) =>
-  Effect.promise(() => client.callTool({ name, arguments: args }))
+const call = (
+  client: { callTool: (params: any, schema?: any, options?: any) => Promise<any> },
+  name: string,
+  args = {}
+) => Effect.promise(() => client.callTool({ name, arguments: args }))
 
 const failureOf = (run: () => Promise<unknown>): Effect.Effect<any> =>
   Effect.promise(async () => {
@@ -273,7 +273,10 @@ describe("agents", () => {
         tools.map(({ description, name }) => [name, description]),
         [
           ["helper", "Helps with everything"],
-          ["continue_run", "Goes on with a run of an agent that waited for an approval or an answer, and returns its result"]
+          [
+            "continue_run",
+            "Goes on with a run of an agent that waited for an approval or an answer, and returns its result"
+          ]
         ]
       )
       const progress: Array<string | undefined> = []
@@ -390,10 +393,11 @@ describe("a definition", () => {
       const cause = yield* Effect.sandbox(Effect.scoped(start({ tools: [add, add] }))).pipe(Effect.flip)
       assert.include(String(cause), 'Two tools are named "add"')
       const both = yield* Effect.sandbox(
-        Effect.scoped(start({ tools: [Tool.make("helper", { description: "x", handler: () => Effect.void })], agents: [helper] }))
+        Effect.scoped(
+          start({ tools: [Tool.make("helper", { description: "x", handler: () => Effect.void })], agents: [helper] })
+        )
       ).pipe(Effect.flip)
       assert.include(String(both), 'Two tools of the server are named "helper"')
     })
   )
 })
-

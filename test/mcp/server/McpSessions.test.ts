@@ -2,14 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/TestClock"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import { UserId } from "../../../src/domain/Ids.js"
 import * as Authentication from "../../../src/http/api/Authentication.js"
+import * as McpPeer from "../../../src/mcp/offer/McpPeer.js"
 import * as McpEdge from "../../../src/mcp/server/McpEdge.js"
-import * as McpPeer from "../../../src/mcp/server/McpPeer.js"
 import * as McpServer from "../../../src/mcp/server/McpServer.js"
 import * as Served from "../../../src/mcp/server/Served.js"
 import * as ServedSessions from "../../../src/mcp/server/ServedSessions.js"
@@ -185,7 +185,10 @@ describe("OAuth", () => {
       const { ask } = yield* start({}, { oauth }, { permits: (_, endpoint) => endpoint !== "edge:mcpSend" })
       const refused = yield* ask("/mcp", { body: initialize, headers: accept })
       assert.strictEqual(refused.status, 403)
-      assert.include(refused.headers.get("www-authenticate") ?? "", 'error="insufficient_scope", scope="mcp:read mcp:call"')
+      assert.include(
+        refused.headers.get("www-authenticate") ?? "",
+        'error="insufficient_scope", scope="mcp:read mcp:call"'
+      )
     })
   )
 

@@ -65,9 +65,7 @@ export const make = ({ only = () => true }: Options = {}): Source => {
     }))
   const read = (catalog: SkillCatalog.Service, name: string, path: string): Effect.Effect<string, McpServerError> =>
     Effect.mapError(
-      path === FILE
-        ? Effect.map(catalog.skill(name), ({ file }) => file.body)
-        : catalog.readFile(name, path),
+      path === FILE ? Effect.map(catalog.skill(name), ({ file }) => file.body) : catalog.readFile(name, path),
       unknown
     )
   return {

@@ -5,7 +5,7 @@
  */
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { Text, ResolvedFile } from "../../content/Content.js"
+import type { ResolvedFile, Text } from "../../content/Content.js"
 import type { Identity } from "../../http/api/Authentication.js"
 import type { McpServerError } from "./McpServerError.js"
 
