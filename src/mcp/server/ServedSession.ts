@@ -18,6 +18,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import type { Identity } from "../../http/api/Authentication.js"
+import * as JsonDepth from "../../internal/JsonDepth.js"
 import * as McpPeer from "../offer/McpPeer.js"
 import { McpServerError, toRpcCode } from "../offer/McpServerError.js"
 import type { Served } from "./Served.js"
@@ -47,6 +48,11 @@ const running =
 
 /** The schemas of requests, by which the SDK finds handlers. */
 type RequestSchema = Parameters<Server["setRequestHandler"]>[0]
+
+/** Parameters of requests are no deeper. */
+const DEEPEST = 64
+
+const tooDeep = new McpServerError({ reason: "invalid", message: `The parameters are nested deeper than ${DEEPEST}` })
 
 const failed = new McpServerError({ reason: "failed", message: "The server failed; its log has more" })
 
@@ -132,7 +138,9 @@ class ServedSession {
     const { McpError } = this.served.sdk.types
     this.server.setRequestHandler(schema, async (request, extra) => {
       const { params } = request as { readonly params?: unknown }
-      const effect = Effect.suspend(() => handler(params ?? {}, this.callerOf(extra), extra))
+      const effect = JsonDepth.isDeeper(params, DEEPEST)
+        ? tooDeep
+        : Effect.suspend(() => handler(params ?? {}, this.callerOf(extra), extra))
       const result = await this.run(exposed(effect), extra.signal)
       if (Either.isRight(result)) return result.right
       throw new McpError(toRpcCode(result.left), result.left.message)

@@ -162,6 +162,7 @@ describe("an MCP server", () => {
         const sent = `${method} ${JSON.stringify(headers).slice(0, 300)} ${body?.slice(0, 300)}`
         assert.isBelow(answer.status, 500, `${sent}: ${answer.text}`)
         assert.notInclude(answer.text, "node_modules", sent)
+        assert.notInclude(answer.text, "its log has more", sent)
         if (method === "DELETE" && answer.status === 200) session = yield* begin
       }
       const fresh = yield* begin
