@@ -202,6 +202,7 @@ export const bandOf = (folder: string): string | undefined => {
  */
 export const smallEntries: Readonly<Record<string, ReadonlyArray<string>>> = {
   "http/client": ["AgentApi", "AgentClient", "ApiError", "ApiModels"],
+  "mcp/client": ["McpClientSdk"],
   "provider/ai-sdk": ["AiSdkEmbedder", "AiSdkModel"],
   "provider/anthropic": ["Anthropic"],
   "provider/chat": ["ChatCompletions", "ChatCompletionsDialect", "FetchTransport"],

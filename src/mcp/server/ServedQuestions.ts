@@ -135,10 +135,11 @@ export class ServedQuestions {
         Option.none<ApprovalRecord>
       )
       if (Option.exists(known, ({ settlement }) => settlement !== undefined)) return
-      yield* Effect.retry(
-        Effect.flatMap(this.decisionOf(request), (decision) => this.decide(request.id, decision)),
-        { times: REPETITIONS, while: isUnfit }
-      ).pipe(
+      const asked: Effect.Effect<void, RunError | McpServerError> = Effect.flatMap(
+        this.decisionOf(request),
+        (decision) => this.decide(request.id, decision)
+      )
+      yield* Effect.retry(asked, { times: REPETITIONS, while: isUnfit }).pipe(
         // An answer that came too late is none.
         Effect.catchAll((error) =>
           isUnfit(error) ? Effect.ignore(this.decide(request.id, ApprovalGate.cancel())) : Effect.void
@@ -149,13 +150,13 @@ export class ServedQuestions {
 
   private decisionOf(request: Request): Effect.Effect<ApprovalGate.ApprovalDecision, McpServerError> {
     return Effect.matchEffect(this.options.peer.elicit(questionOf(request)), {
-      onFailure: (error) =>
+      onFailure: (error): Effect.Effect<ApprovalGate.ApprovalDecision, McpServerError> =>
         isUnfit(error) ? error : Effect.succeed(ApprovalGate.cancel({ reason: "The client did not answer" })),
       onSuccess: (answer) => Effect.succeed(fromAnswer(request, answer))
     })
   }
 
-  private decide(id: string, decision: ApprovalGate.ApprovalDecision) {
+  private decide(id: string, decision: ApprovalGate.ApprovalDecision): Effect.Effect<void, RunError> {
     const { userId } = this.options.caller
     return Effect.retry(
       this.options.runs.answer(id, decision, { ...this.access, ...(userId === undefined ? {} : { by: userId }) }),

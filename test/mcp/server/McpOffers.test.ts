@@ -24,10 +24,10 @@ import { folder } from "../../skill/LoadedSkills.js"
 import * as AgentServers from "../../support/AgentServers.js"
 import * as McpClients from "../../support/McpClients.js"
 
-const start = (options: Partial<McpServer.Options>, others: Layer.Layer<any> = Layer.empty) =>
+const start = (options: Partial<McpServer.Options>, others: Layer.Layer<never> = Layer.empty) =>
   AgentServers.start({
     agents: [Agent.make("helper")],
-    others: others as Layer.Layer<never>,
+    others,
     edges: [McpEdge.make(McpServer.make({ name: "desk", version: "1.0.0", ...options }) as McpServer.Definition<never>)]
   })
 
