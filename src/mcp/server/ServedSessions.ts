@@ -37,7 +37,7 @@ export interface Options {
 }
 
 /** Characters of the messages that are kept for a client that lost its connection. */
-const MOST_KEPT = 4 * 1024 * 1024
+const MOST_KEPT = 1024 * 1024
 
 /**
  * @category models

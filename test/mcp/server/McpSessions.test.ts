@@ -151,6 +151,54 @@ describe("sessions", () => {
   )
 })
 
+describe("a lost connection", () => {
+  it.scopedLive("does not end the call: its result is taken up by the last event", () =>
+    Effect.gen(function* () {
+      const go = yield* Deferred.make<void>()
+      const long = Tool.make("long", {
+        description: "Takes long",
+        handler: () => Effect.as(Deferred.await(go), "done at last")
+      })
+      const { ask, url } = yield* start({ tools: [long] })
+      const id = yield* begin(ask)
+      const headers = {
+        ...accept,
+        authorization: "Bearer token-ann",
+        "content-type": "application/json",
+        "mcp-session-id": id,
+        "mcp-protocol-version": "2025-11-25"
+      }
+      const first = yield* Effect.promise(async () => {
+        const controller = new AbortController()
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 5, method: "tools/call", params: { name: "long" } })
+        const { body: stream } = await fetch(`${url}/mcp`, { method: "POST", headers, body, signal: controller.signal })
+        const { value } = (await stream?.getReader().read()) ?? {}
+        controller.abort()
+        return new TextDecoder().decode(value)
+      })
+      const event = /^id: (\S+)$/m.exec(first)?.[1] ?? ""
+      assert.notStrictEqual(event, "")
+      const resume = (user: string) =>
+        Effect.promise(async () => {
+          const given = { ...headers, authorization: `Bearer token-${user}`, "last-event-id": event }
+          const { body, status } = await fetch(`${url}/mcp`, { headers: given })
+          return { status, reader: body?.getReader() }
+        })
+      assert.strictEqual((yield* resume("bob")).status, 404)
+      // Until the server has noticed that the connection is lost, the stream is in use.
+      const { reader } = yield* Effect.repeat(resume("ann"), { until: ({ status }) => status !== 409 })
+      yield* Deferred.succeed(go, undefined)
+      const result = yield* Effect.promise(async () => {
+        let text = ""
+        while (!text.includes("done at last")) text += new TextDecoder().decode((await reader?.read())?.value)
+        await reader?.cancel()
+        return text
+      })
+      assert.include(result, '"id":5')
+    })
+  )
+})
+
 describe("OAuth", () => {
   const oauth = {
     resource: "https://agents.example/mcp",
