@@ -7,11 +7,13 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpBody from "@effect/platform/HttpBody"
 import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { Authenticated } from "../../http/api/AgentApi.js"
 import type * as AgentServer from "../../http/api/AgentServer.js"
 import { ApiError } from "../../http/api/ApiError.js"
@@ -63,6 +65,19 @@ const toWeb = ({ headers, method }: HttpServerRequest.HttpServerRequest): Reques
 const isInitialize = (body: unknown): boolean =>
   typeof body === "object" && body !== null && (body as { readonly method?: unknown }).method === "initialize"
 
+const COMMENT = new TextEncoder().encode(":\n\n")
+
+/** Servers send the headers of a response with its first bytes, which may be long in coming. */
+const startingAtOnce = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
+  const { body } = response
+  return body._tag === "Stream" && body.contentType.startsWith("text/event-stream")
+    ? HttpServerResponse.setBody(
+        response,
+        HttpBody.stream(Stream.concat(Stream.make(COMMENT), body.stream), body.contentType)
+      )
+    : response
+}
+
 /** The SDK answers, and its answer is streamed while the scope of the request is open. */
 const answer = (
   session: ServedSessions.Session,
@@ -77,7 +92,7 @@ const answer = (
         authInfo: { token: "", clientId: "", scopes: [...(caller.scopes ?? [])], extra: { caller } }
       })
     ),
-    HttpServerResponse.fromWeb
+    (response) => startingAtOnce(HttpServerResponse.fromWeb(response))
   )
 
 const sessionIdOf = ({ headers }: HttpServerRequest.HttpServerRequest): Effect.Effect<string, ApiError> => {

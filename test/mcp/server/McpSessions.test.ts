@@ -172,9 +172,11 @@ describe("a lost connection", () => {
         const controller = new AbortController()
         const body = JSON.stringify({ jsonrpc: "2.0", id: 5, method: "tools/call", params: { name: "long" } })
         const { body: stream } = await fetch(`${url}/mcp`, { method: "POST", headers, body, signal: controller.signal })
-        const { value } = (await stream?.getReader().read()) ?? {}
+        const reader = stream?.getReader()
+        let text = ""
+        while (!text.includes("id: ")) text += new TextDecoder().decode((await reader?.read())?.value)
         controller.abort()
-        return new TextDecoder().decode(value)
+        return text
       })
       const event = /^id: (\S+)$/m.exec(first)?.[1] ?? ""
       assert.notStrictEqual(event, "")
