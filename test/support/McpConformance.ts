@@ -55,7 +55,7 @@ const tools = [
       "Logged"
     )
   ),
-  tool("test_error_handling", () => Effect.fail(new Error("This tool intentionally returns an error for testing"))),
+  tool("test_error_handling", () => Effect.fail("This tool intentionally returns an error for testing")),
   tool("test_tool_with_progress", () =>
     Effect.as(
       // Reports of a tool that come sooner than 100 ms after each other are one.

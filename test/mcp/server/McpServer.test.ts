@@ -85,7 +85,7 @@ describe("tools", () => {
     Effect.gen(function* () {
       const broken = Tool.make("broken", {
         description: "Fails",
-        handler: () => Effect.fail(new Error("the key is sk-abcdefghijklmnopqrstuvwxyz123456"))
+        handler: () => Effect.fail("the key is sk-abcdefghijklmnopqrstuvwxyz123456")
       })
       const { url } = yield* start({ tools: [add, broken] })
       const { client } = yield* McpClients.http(url)

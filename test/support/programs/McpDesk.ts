@@ -12,11 +12,11 @@ const chatty = Tool.make("chatty", {
   handler: () => Effect.as(Effect.logInfo("working"), "worked")
 })
 
-const services = Layer.orDie(AgentServers.services({ agents: [Agent.make("helper")] }))
-
-const served = McpServer.runStdio(McpServer.make({ name: "desk", version: "1.0.0", tools: [chatty] })).pipe(
-  Effect.provide(services),
-  Effect.provide(Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.logfmtLogger)))
+const services = Layer.merge(
+  Layer.orDie(AgentServers.services({ agents: [Agent.make("helper")] })),
+  Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.logfmtLogger))
 )
 
-Effect.runFork(served)
+const desk = McpServer.make({ name: "desk", version: "1.0.0", tools: [chatty] })
+
+Effect.runFork(Effect.provide(McpServer.runStdio(desk), services))
