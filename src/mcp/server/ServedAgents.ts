@@ -115,7 +115,7 @@ const follow = (
 ): Effect.Effect<CallToolResult> => {
   const access = accessOf(call)
   return Effect.gen(function* () {
-    const questions = yield* ServedQuestions.make({ caller: call.caller, peer: call.peer, runs, pending })
+    const questions = yield* ServedQuestions.make({ caller: call.caller, peer: call.peer, runs, pending, isKept: true })
     const pull = yield* Stream.toPull(runs.events(runId, access))
     const reached = yield* take(runId, call, questions, pull)
     return resultOf(runId, reached, structure, questions.waitsFor)

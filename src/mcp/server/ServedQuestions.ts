@@ -83,6 +83,8 @@ export interface Options {
   readonly peer: McpPeer.Service
   readonly runs: Runs.Service
   readonly pending: PendingApprovals.Service
+  /** Whether a run goes on waiting where the client cannot be asked. Otherwise nobody decides for it. */
+  readonly isKept: boolean
 }
 
 /**
@@ -100,7 +102,7 @@ export class ServedQuestions {
 
   /** What is waited for that the client cannot be asked for. */
   get waitsFor(): { readonly id: string; readonly text: string } | undefined {
-    if (this.options.peer.can.elicit) return undefined
+    if (this.isAsking) return undefined
     for (const request of this.open.values()) return { id: request.id, text: describe(request) }
     return undefined
   }
@@ -111,9 +113,7 @@ export class ServedQuestions {
       case "ApprovalRequested":
       case "QuestionAsked":
         this.open.set(event.id, event)
-        return this.options.peer.can.elicit
-          ? Effect.asVoid(FiberMap.run(this.asking, event.id, this.ask(event)))
-          : Effect.void
+        return this.isAsking ? Effect.asVoid(FiberMap.run(this.asking, event.id, this.ask(event))) : Effect.void
       case "ApprovalResolved":
       case "QuestionAnswered":
         this.open.delete(event.id)
@@ -121,6 +121,10 @@ export class ServedQuestions {
       default:
         return Effect.void
     }
+  }
+
+  private get isAsking(): boolean {
+    return this.options.peer.can.elicit || !this.options.isKept
   }
 
   private get access() {
@@ -139,8 +143,9 @@ export class ServedQuestions {
         this.decisionOf(request),
         (decision) => this.decide(request.id, decision)
       )
+      // A decision that came too late is none, and one that the person may not make leaves the run waiting.
+      if (request._tag === "ApprovalRequested") return yield* Effect.ignore(asked)
       yield* Effect.retry(asked, { times: REPETITIONS, while: isUnfit }).pipe(
-        // An answer that came too late is none.
         Effect.catchAll((error) =>
           isUnfit(error) ? Effect.ignore(this.decide(request.id, ApprovalGate.cancel())) : Effect.void
         )
@@ -151,7 +156,16 @@ export class ServedQuestions {
   private decisionOf(request: Request): Effect.Effect<ApprovalGate.ApprovalDecision, McpServerError> {
     return Effect.matchEffect(this.options.peer.elicit(questionOf(request)), {
       onFailure: (error): Effect.Effect<ApprovalGate.ApprovalDecision, McpServerError> =>
-        isUnfit(error) ? error : Effect.succeed(ApprovalGate.cancel({ reason: "The client did not answer" })),
+        isUnfit(error)
+          ? error
+          : Effect.succeed(
+              ApprovalGate.cancel({
+                reason:
+                  error.reason === "unsupported"
+                    ? "The person at this client cannot be asked"
+                    : "The client did not answer"
+              })
+            ),
       onSuccess: (answer) => Effect.succeed(fromAnswer(request, answer))
     })
   }

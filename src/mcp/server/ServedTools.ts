@@ -82,28 +82,22 @@ const resultOf = (
   return structuredContent === undefined ? { content, isError: true, ...meta } : { content, structuredContent, ...meta }
 }
 
-const unanswerable = (text: string, runId: string): CallToolResult =>
-  ServedContent.failure(`The call needs ${text}, and this client cannot be asked. Nothing was done.`, runId)
-
-/** Follows the run of a call to its end, or until it waits for somebody who cannot be asked. */
+/** Follows the run of a call to its end. */
 const follow = (
   events: Stream.Stream<AgentEvent, unknown>,
   call: ServedCall,
   questions: ServedQuestions.ServedQuestions
-): Effect.Effect<{ readonly text: string; readonly runId: string; readonly waits: string | undefined }, unknown> => {
+): Effect.Effect<{ readonly text: string; readonly runId: string }, unknown> => {
   let text = ""
   let runId = ""
-  return events.pipe(
-    Stream.runForEachWhile((event) => {
-      if (event._tag === "Started" && runId === "") runId = event.runId
-      if (event._tag === "Message" && event.runId === runId) text = event.text
-      const shown = PublicView.fromEvent(event)
-      if (shown === undefined) return Effect.succeed(true)
-      const told = shown._tag === "ToolProgress" ? call.progress(shown.message, shown.done, shown.total) : Effect.void
-      return Effect.map(Effect.zipRight(told, questions.push(shown)), () => questions.waitsFor === undefined)
-    }),
-    Effect.map(() => ({ text, runId, waits: questions.waitsFor?.text }))
-  )
+  const take = (event: AgentEvent): Effect.Effect<void> => {
+    if (event._tag === "Started" && runId === "") runId = event.runId
+    if (event._tag === "Message" && event.runId === runId) text = event.text
+    const shown = PublicView.fromEvent(event)
+    if (shown === undefined) return Effect.void
+    return shown._tag === "ToolProgress" ? call.progress(shown.message, shown.done, shown.total) : questions.push(shown)
+  }
+  return Effect.map(Stream.runForEach(events, take), () => ({ text, runId }))
 }
 
 /** The dialect that the protocol assumes where a schema names none. */
@@ -152,14 +146,12 @@ export const make = (
         ...(caller.tenantId === undefined ? {} : { tenantId: caller.tenantId }),
         ...(policy === undefined ? {} : { policy })
       })
-      return ServedQuestions.make({ caller, peer, runs, pending }).pipe(
+      return ServedQuestions.make({ caller, peer, runs, pending, isKept: false }).pipe(
         Effect.flatMap((questions) => follow(Stream.provideContext(events, context), call, questions)),
-        Effect.map(({ runId, text, waits }) =>
-          waits !== undefined
-            ? unanswerable(waits, runId)
-            : outcome === undefined
-              ? ServedContent.failure("The call was not made", runId)
-              : resultOf(outcome, text, structure, runId)
+        Effect.map(({ runId, text }) =>
+          outcome === undefined
+            ? ServedContent.failure("The call was not made", runId)
+            : resultOf(outcome, text, structure, runId)
         ),
         Effect.catchAll((error) =>
           Effect.succeed(ServedContent.failure(PublicView.fromError(errorInfo(error)).message))
