@@ -9,6 +9,8 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { ApiError } from "../../http/api/ApiError.js"
@@ -73,7 +75,8 @@ export class ServedSessions {
 
   constructor(
     private readonly served: Served,
-    private readonly options: Options
+    private readonly options: Options,
+    private readonly runtime: Runtime.Runtime<never>
   ) {
     this.maxSessions = count(options.maxSessions, 1_000, 1)
     this.maxPerCaller = count(options.maxSessionsPerCaller, 32, 1)
@@ -107,12 +110,17 @@ export class ServedSessions {
           usedAt: yield* Clock.currentTimeMillis
         }
         this.sessions.set(session.id, session)
-        const server = yield* Scope.extend(ServedSession.make(this.served, undefined), scope)
+        const server = yield* this.detached(Scope.extend(ServedSession.make(this.served, undefined), scope))
         server.onclose = () => void this.sessions.delete(session.id)
         yield* Effect.promise(() => server.connect(session.transport))
         return yield* this.hold(session)
       })
     )
+  }
+
+  /** The fibers of a session are not part of the request that began it, in logs and traces neither. */
+  private detached<A>(effect: Effect.Effect<A>): Effect.Effect<A> {
+    return Effect.suspend(() => Effect.flatten(Fiber.await(Runtime.runFork(this.runtime)(effect))))
   }
 
   private transportOf(id: () => string): WebStandardStreamableHTTPServerTransport {
@@ -182,7 +190,7 @@ export class ServedSessions {
  */
 export const make = (served: Served, options: Options): Effect.Effect<ServedSessions, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const sessions = new ServedSessions(served, options)
+    const sessions = new ServedSessions(served, options, yield* Effect.runtime<never>())
     yield* Effect.addFinalizer(() => sessions.endAll)
     yield* Effect.forkScoped(Effect.repeat(sessions.sweep, Schedule.spaced(Math.max(1, sessions.idle / 4))))
     return sessions

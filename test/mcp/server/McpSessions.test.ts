@@ -1,9 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import { UserId } from "../../../src/domain/Ids.js"
@@ -147,6 +152,54 @@ describe("sessions", () => {
       const called = yield* Effect.fork(Effect.promise(() => client.callTool({ name: "long" })))
       yield* Deferred.succeed(go, undefined)
       assert.strictEqual(McpClients.textOf(yield* called), "done")
+    })
+  )
+})
+
+describe("the end of a server", () => {
+  it.scopedLive("ends the streams and the calls of its clients", () =>
+    Effect.gen(function* () {
+      const begun = yield* Deferred.make<void>()
+      const interrupted = yield* Deferred.make<void>()
+      const wait = Tool.make("wait", {
+        description: "Waits",
+        handler: () =>
+          Effect.onInterrupt(Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never), () =>
+            Deferred.succeed(interrupted, undefined)
+          )
+      })
+      const scope = yield* Scope.make()
+      const { ask, url } = yield* Scope.extend(start({ tools: [wait] }), scope)
+      const session = yield* begin(ask)
+      const headers = { ...accept, authorization: "Bearer token-ann", "mcp-session-id": session }
+      const listening = yield* Effect.promise(() => fetch(`${url}/mcp`, { headers }))
+      const ended = yield* Effect.fork(Effect.promise(() => listening.text().catch(() => "")))
+      const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "wait" } }
+      const called = yield* Effect.fork(ask("/mcp", { body: call, headers: { ...accept, "mcp-session-id": session } }))
+      yield* Deferred.await(begun)
+      yield* Scope.close(scope, Exit.void)
+      yield* Deferred.await(interrupted)
+      yield* ended
+      yield* Fiber.interrupt(called)
+    })
+  )
+})
+
+describe("a log of a call", () => {
+  it.scopedLive("is not one of the request that began the session", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const look = Tool.make("look", {
+        description: "Looks at its fiber",
+        handler: () =>
+          Effect.map(FiberRef.get(FiberRef.currentLogAnnotations), (annotations) => {
+            seen.push(Option.getOrUndefined(HashMap.get(annotations, "requestId")))
+          })
+      })
+      const { url } = yield* start({ tools: [look] })
+      const { client } = yield* McpClients.http(url)
+      yield* Effect.promise(() => client.callTool({ name: "look" }))
+      assert.deepStrictEqual(seen, [undefined])
     })
   )
 })
