@@ -93,7 +93,8 @@ const resultOf = (
     return waits === undefined
       ? ServedContent.failure(`The events of the run ${runId} ended before it did`, runId)
       : ServedContent.failure(
-          `The run ${runId} waits for ${waits.text}. This client cannot be asked: decide the request ${waits.id} where this server's approvals are decided, then call ${CONTINUE} with the run.`,
+          `The run ${runId} waits for ${waits.text}. This client cannot be asked: decide the request ${waits.id} ` +
+            `where this server's approvals are decided, then call ${CONTINUE} with the run.`,
           runId
         )
   }

@@ -21,6 +21,8 @@ const start = (
 ) =>
   AgentServers.start({
     agents: [helper],
+    // Some tests ask until the server has noticed something.
+    limits: { requestsPerMinute: 1_000_000 },
     ...setup,
     edges: [
       McpEdge.make(McpServer.make({ name: "desk", version: "1.2.3", ...options }) as McpServer.Definition<never>, edge)
