@@ -48,6 +48,12 @@ export interface Options<
   readonly sources?: ReadonlyArray<Source<RS>> | undefined
   /** What a caller may see and use; default all. The rest looks unknown to it. */
   readonly permits?: ((caller: Identity, item: Item) => boolean) | undefined
+  /**
+   * Whether the person at the client of a caller decides approvals; default true. Whoever has the credentials of the
+   * caller can write a client that approves everything. Otherwise agents wait for the inbox, and tools that need an
+   * approval do nothing.
+   */
+  readonly approves?: ((caller: Identity) => boolean) | undefined
   /** How long a person or a model at the client has for an answer; default 10 minutes, at most 24 hours. */
   readonly answerTimeout?: Duration.DurationInput | undefined
   /** Calls of tools that one session makes at once; default 32. */

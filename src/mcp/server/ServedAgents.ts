@@ -114,9 +114,10 @@ const follow = (
   { pending, runs }: Services,
   structure: ServedResults.Structure | undefined
 ): Effect.Effect<CallToolResult> => {
+  const { approves, caller, peer } = call
   const access = accessOf(call)
   return Effect.gen(function* () {
-    const questions = yield* ServedQuestions.make({ caller: call.caller, peer: call.peer, runs, pending, isKept: true })
+    const questions = yield* ServedQuestions.make({ caller, peer, approves, runs, pending, isKept: true })
     const pull = yield* Stream.toPull(runs.events(runId, access))
     const reached = yield* take(runId, call, questions, pull)
     return resultOf(runId, reached, structure, questions.waitsFor)

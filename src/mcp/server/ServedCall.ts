@@ -21,6 +21,8 @@ import type { McpServerError } from "../offer/McpServerError.js"
 export interface ServedCall {
   readonly caller: Identity
   readonly policy: RunPolicy | undefined
+  /** Whether the person at the client decides approvals. */
+  readonly approves: boolean
   readonly peer: McpPeer.Service
   /** Does nothing unless the client wants progress. */
   readonly progress: (message: string | undefined, done?: number, total?: number) => Effect.Effect<void>

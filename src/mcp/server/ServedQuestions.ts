@@ -81,6 +81,8 @@ const fromAnswer = (request: Request, answer: McpPeer.Answer): ApprovalGate.Appr
 export interface Options {
   readonly caller: Identity
   readonly peer: McpPeer.Service
+  /** Whether the person at the client decides approvals. */
+  readonly approves: boolean
   readonly runs: Runs.Service
   readonly pending: PendingApprovals.Service
   /** Whether a run goes on waiting where the client cannot be asked. Otherwise nobody decides for it. */
@@ -102,8 +104,10 @@ export class ServedQuestions {
 
   /** What is waited for that the client cannot be asked for. */
   get waitsFor(): { readonly id: string; readonly text: string } | undefined {
-    if (this.isAsking) return undefined
-    for (const request of this.open.values()) return { id: request.id, text: describe(request) }
+    if (!this.options.isKept) return undefined
+    for (const request of this.open.values()) {
+      if (!this.canAsk(request)) return { id: request.id, text: describe(request) }
+    }
     return undefined
   }
 
@@ -113,7 +117,9 @@ export class ServedQuestions {
       case "ApprovalRequested":
       case "QuestionAsked":
         this.open.set(event.id, event)
-        return this.isAsking ? Effect.asVoid(FiberMap.run(this.asking, event.id, this.ask(event))) : Effect.void
+        return this.canAsk(event) || !this.options.isKept
+          ? Effect.asVoid(FiberMap.run(this.asking, event.id, this.ask(event)))
+          : Effect.void
       case "ApprovalResolved":
       case "QuestionAnswered":
         this.open.delete(event.id)
@@ -123,8 +129,9 @@ export class ServedQuestions {
     }
   }
 
-  private get isAsking(): boolean {
-    return this.options.peer.can.elicit || !this.options.isKept
+  private canAsk({ _tag }: Request): boolean {
+    const { approves, peer } = this.options
+    return peer.can.elicit && (_tag === "QuestionAsked" || approves)
   }
 
   private get access() {
@@ -154,18 +161,12 @@ export class ServedQuestions {
   }
 
   private decisionOf(request: Request): Effect.Effect<ApprovalGate.ApprovalDecision, McpServerError> {
+    if (!this.canAsk(request)) {
+      return Effect.succeed(ApprovalGate.cancel({ reason: "The person at this client cannot be asked" }))
+    }
     return Effect.matchEffect(this.options.peer.elicit(questionOf(request)), {
       onFailure: (error): Effect.Effect<ApprovalGate.ApprovalDecision, McpServerError> =>
-        isUnfit(error)
-          ? error
-          : Effect.succeed(
-              ApprovalGate.cancel({
-                reason:
-                  error.reason === "unsupported"
-                    ? "The person at this client cannot be asked"
-                    : "The client did not answer"
-              })
-            ),
+        isUnfit(error) ? error : Effect.succeed(ApprovalGate.cancel({ reason: "The client did not answer" })),
       onSuccess: (answer) => Effect.succeed(fromAnswer(request, answer))
     })
   }

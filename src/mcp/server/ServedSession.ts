@@ -170,6 +170,7 @@ class ServedSession {
       caller,
       isStopping,
       policy: policy(caller),
+      approves: options.approves?.(caller) ?? true,
       progress: ServedPeer.progressOf(extra),
       peer: ServedPeer.make(this.server, extra, {
         answerTimeout,

@@ -139,14 +139,14 @@ export const make = (
         memory: WorkingMemory.noop,
         skills: []
       })
-      const { caller, peer, policy } = call
+      const { approves, caller, peer, policy } = call
       const events = executor.stream(agent, {
         input: `The tool ${tool.name} is called over MCP`,
         ...(caller.userId === undefined ? {} : { userId: caller.userId }),
         ...(caller.tenantId === undefined ? {} : { tenantId: caller.tenantId }),
         ...(policy === undefined ? {} : { policy })
       })
-      return ServedQuestions.make({ caller, peer, runs, pending, isKept: false }).pipe(
+      return ServedQuestions.make({ caller, peer, approves, runs, pending, isKept: false }).pipe(
         Effect.flatMap((questions) => follow(Stream.provideContext(events, context), call, questions)),
         Effect.map(({ runId, text }) =>
           outcome === undefined

@@ -391,6 +391,31 @@ describe("agents", () => {
   )
 })
 
+describe("approvals of callers who may not decide them", () => {
+  it.scopedLive("wait for the inbox, or are denied to tools, whatever the client would answer", () =>
+    Effect.gen(function* () {
+      const done: Array<string> = []
+      const refund = Tool.make("refund", {
+        description: "Refunds",
+        requiresApproval: true,
+        handler: () => Effect.sync(() => done.push("refunded"))
+      })
+      const clerk = Agent.make("clerk", { tools: [refund] })
+      const { url } = yield* start(
+        { agents: [clerk], tools: [refund], approves: ({ userId }) => userId !== "ann" },
+        { agents: [clerk], script: () => ({ calls: [{ name: "refund" }] }) }
+      )
+      const { client } = yield* McpClients.http(url, { elicit: () => ({ action: "accept", content: {} }) })
+      const asked = yield* call(client, "clerk", { input: "refund" })
+      assert.include(McpClients.textOf(asked), "waits for an approval of the call of refund")
+      const called = yield* call(client, "refund")
+      assert.isTrue(called.isError)
+      assert.include(McpClients.textOf(called), "cannot be asked")
+      assert.deepStrictEqual(done, [])
+    })
+  )
+})
+
 describe("a definition", () => {
   it.effect("that names two tools alike is a defect when the server is built", () =>
     Effect.gen(function* () {

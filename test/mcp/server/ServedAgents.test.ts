@@ -39,6 +39,7 @@ const interruptedBy = (isStopping: boolean) =>
     const call = {
       caller: {},
       policy: undefined,
+      approves: true,
       peer: McpPeer.absent,
       progress: () => Effect.void,
       isStopping: () => isStopping

@@ -58,6 +58,7 @@ const call = (args: { readonly text: string; readonly times: number }) =>
     return yield* tool.call(args, {
       caller: {},
       policy: undefined,
+      approves: true,
       peer: McpPeer.absent,
       progress: () => Effect.void,
       isStopping: () => false
