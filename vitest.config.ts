@@ -51,7 +51,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^effect-lexigram$/, replacement: `${src}/index.ts` },
-      { find: /^effect-lexigram\/([a-z/-]+)$/, replacement: `${src}/$1/index.ts` }
+      { find: /^effect-lexigram\/([a-z0-9/-]+)$/, replacement: `${src}/$1/index.ts` }
     ]
   },
   test: {

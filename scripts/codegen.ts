@@ -80,7 +80,7 @@ export const version = ${JSON.stringify(manifest.version)}
 
 const modules: Array<Module> = []
 for (const file of filesBelow(Path.join(root, "src"))) {
-  const match = /^[a-z]+\/(?:[a-z]+\/)?([A-Z][A-Za-z0-9]*)\.ts$/.exec(file)
+  const match = /^[a-z0-9]+\/(?:[a-z0-9]+\/)?([A-Z][A-Za-z0-9]*)\.ts$/.exec(file)
   const entry = entryOf(folderOf(file))
   if (match === null || entry === "internal") continue
   const source = Fs.readFileSync(Path.join(root, "src", file), "utf8")

@@ -173,6 +173,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "http/openai": "agents as models of OpenAI's API",
     "http/ui": "chats of AI SDK UI: messages, streams and endpoints",
     "mcp/offer": "what MCP servers offer: prompts, resources, skills, memory; and the clients that they serve",
+    a2a: "agents to other agents by the Agent2Agent protocol, and those of others as tools",
     rpc: "agents over Effect RPC",
     webhook: "tells addresses of the end of runs, across processes",
     "testing/vector": "the suite of vector indexes"
@@ -214,7 +215,7 @@ export const flatEntries: ReadonlySet<string> = new Set(["promise"])
 
 /** Whether a file below `src` is the index of an entry. */
 export const isIndex = (file: string): boolean =>
-  /^([a-z]+\/)?index\.ts$/.test(file) || Object.hasOwn(smallEntries, file.replace(/\/index\.ts$/, ""))
+  /^([a-z0-9]+\/)?index\.ts$/.test(file) || Object.hasOwn(smallEntries, file.replace(/\/index\.ts$/, ""))
 
 /** Programs of child processes below `src`, by their place in `dist`. They are no modules and import Node alone. */
 export const programs: Readonly<Record<string, string>> = {

@@ -41,7 +41,7 @@ const references = (text: string): ReadonlyArray<{ readonly kind: "code" | "link
   ]
 }
 
-const modulePath = /^[a-z]+(\/[a-z]+)?\/[A-Z][A-Za-z0-9]*$/
+const modulePath = /^[a-z0-9]+(\/[a-z0-9]+)?\/[A-Z][A-Za-z0-9]*$/
 
 const filePath = /^(src|test|scripts|docs|examples|bench|\.ci|\.changeset)\/[\w./-]*$/
 

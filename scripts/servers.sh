@@ -1,26 +1,33 @@
 #!/usr/bin/env bash
-# Installs the servers that the tests of the backends need and npm does not bring: redis-server. What cannot be had the tests tell of.
+# Installs what tests need and npm does not bring: redis-server, and Chromium for pages. What cannot be had the tests tell of.
 set -uo pipefail
 
+left_out() { # name
+  case ",${LEXIGRAM_SKIP_BACKENDS:-}," in *",$1,"*) echo "$1 is left out by LEXIGRAM_SKIP_BACKENDS" ;; *) return 1 ;; esac
+}
+
+packages=()
 if command -v redis-server >/dev/null; then
   redis-server --version
-  exit 0
+elif [ -n "${TEST_REDIS_URL:-}" ]; then
+  echo "the tests use TEST_REDIS_URL"
+elif ! left_out redis; then
+  packages+=(redis-server)
 fi
-case ",${LEXIGRAM_SKIP_BACKENDS:-}," in *redis*)
-  echo "redis-server is not there, and left out by LEXIGRAM_SKIP_BACKENDS"
-  exit 0
-  ;;
-esac
-if [ -n "${TEST_REDIS_URL:-}" ]; then
-  echo "redis-server is not there; the tests use TEST_REDIS_URL"
-  exit 0
+if [ -n "${CHROMIUM_PATH:-}" ]; then
+  echo "the tests use CHROMIUM_PATH"
+elif command -v chromium >/dev/null; then
+  chromium --version
+elif ! left_out chromium; then
+  packages+=(chromium)
 fi
+[ ${#packages[@]} -gt 0 ] || exit 0
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-  echo "redis-server is not there, and can only be installed by root on Debian"
+  echo "not there, and can only be installed by root on Debian: ${packages[*]}"
   exit 0
 fi
 
-# The tests start servers of their own: the package must not start the service of the system.
+# The tests start servers of their own: a package must not start the service of the system.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' >"$policy"
@@ -28,8 +35,4 @@ if [ ! -e "$policy" ]; then
   trap 'rm -f "$policy"' EXIT
 fi
 export DEBIAN_FRONTEND=noninteractive
-if apt-get update -q && apt-get install -q -y --no-install-recommends redis-server; then
-  redis-server --version
-else
-  echo "redis-server could not be installed"
-fi
+apt-get update -q && apt-get install -q -y --no-install-recommends "${packages[@]}" || echo "could not be installed: ${packages[*]}"

@@ -17,7 +17,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import type { Owner } from "../durable/engine/EngineStore.js"
 import * as JournaledActivity from "../durable/engine/JournaledActivity.js"
 import * as ResultText from "../durable/engine/ResultText.js"
@@ -106,6 +106,9 @@ const wake = ({ inner, store }: Options, workflow: Workflow.Any, executionId: st
 export const make = (options: Options): { readonly engine: Engine; readonly look: Effect.Effect<void, SqlError> } => {
   const { attempts, inner, sharding, storage, store } = options
   const workflows = new Map<string, Workflow.Any>()
+  const inTime = Effect.withClock(options.clock)
+  /** Runs are drained by the clock of the cluster, whatever the clock of whoever closes it. */
+  const closed = (scope: Scope.CloseableScope, exit: Exit.Exit<unknown, unknown>) => inTime(Scope.close(scope, exit))
 
   const encoded = makeUnsafe({
     register: () => Effect.dieMessage("not used"),
@@ -150,11 +153,12 @@ export const make = (options: Options): { readonly engine: Engine; readonly look
     register: (workflow, execute) =>
       Effect.flatMap(Effect.runtime<never>(), (runtime) => {
         workflows.set(workflowKey(workflow.name), workflow)
-        return inner
-          .register(workflow, (payload, executionId) =>
-            attempts.run(workflow, executionId, runtime, execute(payload, executionId) as Effect.Effect<any, any, any>)
-          )
-          .pipe(Effect.withClock(options.clock))
+        const registered = inner.register(workflow, (payload, executionId) =>
+          attempts.run(workflow, executionId, runtime, execute(payload, executionId) as Effect.Effect<any, any, any>)
+        )
+        return Effect.flatMap(Effect.acquireRelease(Scope.make(), closed), (scope) =>
+          inTime(Scope.extend(registered, scope))
+        )
       }),
     execute: (workflow, options) =>
       // First of all, so that it can be erased before it begins.

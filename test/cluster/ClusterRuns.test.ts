@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Agents from "../../src/agent/Agents.js"
 import * as DurableCluster from "../../src/cluster/DurableCluster.js"
 import * as DurableRuns from "../../src/durable/DurableRuns.js"
+import * as RunsCase from "../../src/testing/runs/RunsCase.js"
 import * as RunsSuite from "../../src/testing/runs/RunsSuite.js"
 import * as SqlBackends from "../support/SqlBackends.js"
 
@@ -40,4 +41,12 @@ SqlBackends.suite("DurableRuns as Runs in a cluster", (backend) => {
     if (backend.dialect === "postgres" && countsTurns.test(one.name)) continue
     it(one.name, () => Effect.runPromise(RunsSuite.check(one, onCluster)))
   }
+
+  it("closes while a run is at work, whatever the clock of whoever closes it", () => {
+    const atWork = RunsCase.make("at work", function* (stage) {
+      yield* RunsCase.start(stage, "work", { runId: "w" })
+      yield* RunsCase.atWork(stage)
+    })
+    return Effect.runPromise(RunsSuite.check(atWork, onCluster))
+  })
 })

@@ -103,6 +103,7 @@ TestServers.suite("postgres", server, ({ url }) => {
         yield* ask({ op: "resume", id: "pausing", ...Dispatchers.ann })
         yield* Fiber.join(client)
         yield* Effect.sleep("1 second")
+        yield* Dispatchers.decided(read)
         for (const { id } of Dispatchers.plans) yield* ask({ op: "pause", id, ...Dispatchers.ann })
         yield* ClusterProcesses.until(url, Dispatchers.isOver)
 

@@ -64,6 +64,7 @@ describe("a process with a queue and schedules on SQLite", () => {
         yield* ask({ op: "resume", id: "pausing", ...Dispatchers.ann })
         yield* Fiber.join(client)
         yield* Effect.sleep("1 second")
+        yield* Dispatchers.decided(read)
         for (const { id } of Dispatchers.plans) yield* ask({ op: "pause", id, ...Dispatchers.ann })
         yield* Effect.repeat(Effect.delay(read(Dispatchers.isOver), "50 millis"), { until: (rows) => rows.length > 0 })
 

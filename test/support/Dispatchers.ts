@@ -340,6 +340,14 @@ export const checkFirings = (read: Read): Effect.Effect<Firings> =>
     return { runs: runs.filter((runId) => !perhaps.includes(runId)), perhaps, missed, pauses }
   })
 
+/** Waits until what came due in a pause of the processes is decided: a busy machine takes its time. */
+export const decided = (read: Read): Effect.Effect<void> =>
+  Effect.asVoid(
+    Effect.repeat(Effect.delay(checkFirings(read), "100 millis"), {
+      until: ({ missed: { once = 0, skip = 0 } }) => once > 0 && skip > 0
+    })
+  )
+
 /** Checks the claims in the database; gives the most of each kind. */
 export const checkClaims = (read: Read, given: ReadonlyArray<Request>): Effect.Effect<void> =>
   Effect.map(read("SELECT * FROM claim_audit ORDER BY n"), (rows) => {

@@ -4,7 +4,7 @@
  * skipped, or fail where backends are required.
  *
  * `TEST_PG_URL`, `TEST_REDIS_URL` and `TEST_PGVECTOR_URL` name running servers.
- * `LEXIGRAM_SKIP_BACKENDS="redis,pgvector"` skips the named ones; `LEXIGRAM_REQUIRE_BACKENDS=1` makes any other missing
+ * `LEXIGRAM_SKIP_BACKENDS="redis,pgvector,chromium"` skips the named ones; `LEXIGRAM_REQUIRE_BACKENDS=1` makes any other missing
  * backend a failure.
  *
  * ```ts
@@ -75,7 +75,7 @@ export interface OwnOptions {
   readonly files?: Readonly<Record<string, string>> | undefined
 }
 
-type Name = "postgres" | "redis" | "redisCluster" | "pgvector"
+type Name = "postgres" | "redis" | "redisCluster" | "pgvector" | "chromium"
 
 const leftOut = (name: Name, env: NodeJS.ProcessEnv): boolean =>
   (env.LEXIGRAM_SKIP_BACKENDS ?? "")

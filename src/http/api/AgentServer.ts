@@ -91,13 +91,7 @@ export interface Endpoint {
  */
 export interface Edge {
   readonly endpoints: ReadonlyArray<Endpoint>
-  readonly layer: (
-    limits: ApiLimits.Limits
-  ) => Layer.Layer<
-    never,
-    never,
-    Runs.Runs | PendingApprovals.PendingApprovals | AgentExecutor.AgentExecutor | Authenticated
-  >
+  readonly layer: (limits: ApiLimits.Limits) => Layer.Layer<never, never, Services | Authenticated>
   /** How the protocol writes failures; default problem details. */
   readonly failures?: Problems.Failures | undefined
 }
@@ -114,6 +108,8 @@ export interface Options extends RunEndpoints.Options, OwnerEndpoints.Options {
   readonly edges?: ReadonlyArray<Edge> | undefined
   /** The sites whose pages may call the server: origins such as `https://app.example`. Default none. */
   readonly origins?: ReadonlyArray<string> | undefined
+  /** Headers that these pages may send besides the usual ones, such as that of `layerApiKeys` where one is chosen. */
+  readonly allowedHeaders?: ReadonlyArray<string> | undefined
   /** Whether a caller may use an endpoint, by its scopes for example; otherwise 403. Default: it may use all. */
   readonly permits?: ((caller: Identity, endpoint: PermittedName) => boolean) | undefined
   /** Is told of each request to an endpoint that needs a caller, before its response is sent. */
@@ -281,21 +277,13 @@ const cors = (options: Options): (<E, R>(app: HttpApp.Default<E, R>) => HttpApp.
     : HttpMiddleware.cors({
         allowedOrigins: options.origins,
         allowedHeaders: [
-          "authorization",
-          "content-type",
-          "idempotency-key",
-          "last-event-id",
-          "mcp-protocol-version",
-          "mcp-session-id",
-          "x-api-key"
+          ...["authorization", "content-type", "idempotency-key", "last-event-id", "x-api-key"],
+          ...["mcp-protocol-version", "mcp-session-id"],
+          ...(options.allowedHeaders ?? [])
         ],
         exposedHeaders: [
-          RunEndpoints.RUN_ID,
-          "mcp-session-id",
-          "retry-after",
-          "www-authenticate",
-          "x-request-id",
-          "x-vercel-ai-ui-message-stream"
+          ...[RunEndpoints.RUN_ID, "retry-after", "x-request-id", "x-vercel-ai-ui-message-stream"],
+          ...["mcp-session-id", "www-authenticate"]
         ],
         maxAge: 600
       })

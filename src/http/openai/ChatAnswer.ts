@@ -45,6 +45,11 @@ export class ChatAnswer {
     return undefined
   }
 
+  /** The caller has answered a request, of which the run tells later. */
+  answered(id: string): void {
+    this.requests.delete(id)
+  }
+
   /** Takes an event and returns the text to send. */
   push(event: AgentEvent): string {
     switch (event._tag) {

@@ -16,11 +16,13 @@ import { type ModelSettings, ReasoningEffort } from "../../llm/model/ModelSettin
 import type { ApiError } from "../api/ApiError.js"
 import { refused } from "./OpenAiFailures.js"
 
-const MOST_MESSAGES = 10_000
-const MOST_PARTS = 64
+/** The most messages of a request. */
+export const MOST_MESSAGES = 10_000
+/** The most parts of a message. */
+export const MOST_PARTS = 64
 
 /** Clients send `null` for what they leave out. */
-const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
+export const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
 
 const Text = Schema.Struct({ type: Schema.Literal("text"), text: Schema.String })
 const Part = Schema.Union(
@@ -106,7 +108,8 @@ const textOf = (content: typeof Texts.Type): string =>
 
 type Path = ReadonlyArray<string | number>
 
-const unreadable = (path: Path) => (error: ContentError) => refused(path, error.code, error.message, error.hint)
+/** A part of a request that is no valid content. */
+export const unreadable = (path: Path) => (error: ContentError) => refused(path, error.code, error.message, error.hint)
 
 const contentOf = (part: Part, path: Path): Effect.Effect<Contents.Resolved, ApiError> => {
   switch (part.type) {
@@ -145,7 +148,8 @@ const paramsOf = (text: string): unknown => {
   }
 }
 
-const filePart = (content: Contents.Resolved) =>
+/** A content as a part of a message. */
+export const filePart = (content: Contents.Resolved) =>
   content.type === "text"
     ? { type: "text" as const, text: content.text }
     : {

@@ -10,8 +10,9 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import { Authenticated } from "../api/AgentApi.js"
-import { Conflict, Invalid, Unavailable, Unknown, Unsupported } from "../api/ApiStatus.js"
+import { Conflict, Forbidden, Invalid, Unavailable, Unknown, Unsupported } from "../api/ApiStatus.js"
 import { ChatRequest } from "./ChatRequest.js"
+import { ResponseRequest } from "./ResponseRequest.js"
 
 const Model = Schema.Struct({
   id: Schema.String,
@@ -27,6 +28,8 @@ export interface Model extends Schema.Schema.Type<typeof Model> {}
 
 const model = HttpApiSchema.param("model", Schema.String.pipe(Schema.minLength(1), Schema.maxLength(256)))
 
+const responseId = HttpApiSchema.param("responseId", Schema.String.pipe(Schema.minLength(1), Schema.maxLength(300)))
+
 const group = HttpApiGroup.make("openai")
   .add(
     HttpApiEndpoint.get("openAiModels", "/openai/v1/models").addSuccess(
@@ -40,6 +43,20 @@ const group = HttpApiGroup.make("openai")
       .addSuccess(Schema.Unknown)
       .addError(Conflict)
       .addError(Unsupported)
+  )
+  .add(
+    HttpApiEndpoint.post("openAiResponse", "/openai/v1/responses")
+      .setPayload(ResponseRequest)
+      .addSuccess(Schema.Unknown)
+      .addError(Conflict)
+      .addError(Forbidden)
+      .addError(Unsupported)
+  )
+  .add(HttpApiEndpoint.get("openAiGetResponse")`/openai/v1/responses/${responseId}`.addSuccess(Schema.Unknown))
+  .add(
+    HttpApiEndpoint.post("openAiCancelResponse")`/openai/v1/responses/${responseId}/cancel`
+      .addSuccess(Schema.Unknown)
+      .addError(Conflict)
   )
   .addError(Invalid)
   .addError(Unknown)

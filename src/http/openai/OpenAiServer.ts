@@ -6,21 +6,31 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import type * as Agent from "../../agent/definition/AgentDefinition.js"
+import type { RunRecord } from "../../agent/record/RunRecord.js"
 import * as Runs from "../../agent/runs/Runs.js"
+import * as SessionManager from "../../session/manager/SessionManager.js"
+import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import type * as AgentServer from "../api/AgentServer.js"
+import type { ApiError } from "../api/ApiError.js"
 import type * as ApiLimits from "../api/ApiLimits.js"
-import { Caller } from "../api/Authentication.js"
-import * as ChatCompletion from "./ChatCompletion.js"
+import { Caller, type Identity } from "../api/Authentication.js"
+import * as Refusals from "../api/Refusals.js"
+import { ChatCompletion } from "./ChatCompletion.js"
 import * as ChatRequest from "./ChatRequest.js"
+import * as ModelResponses from "./ModelResponses.js"
 import { type Model, OpenAiApi } from "./OpenAiApi.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
+import type * as Run from "./OpenAiRun.js"
+import { OpenAiRun } from "./OpenAiRun.js"
 
 /**
  * @since 0.1.0
  * @category models
  */
-export interface Options extends ChatCompletion.Options {
+export interface Options extends Run.Options {
   /** The agents that are offered as models, of those of the runs. */
   readonly agents: ReadonlyArray<Agent.Any>
 }
@@ -35,38 +45,85 @@ const unknownModel = OpenAiFailures.refused(
 const layer = (options: Options, limits: ApiLimits.Limits) => {
   const agents = new Map(options.agents.map((agent) => [agent.name, agent]))
   const modelOf = (id: string): Model => ({ id, object: "model", created: 0, owned_by: "effect-lexigram" })
+  const agentOf = (id: string): Effect.Effect<Agent.Any, ApiError> => {
+    const agent = agents.get(id)
+    return agent === undefined ? unknownModel : Effect.succeed(agent)
+  }
   return HttpApiBuilder.group(OpenAiApi, "openai", (handlers) =>
-    Effect.map(Runs.Runs, (runs) =>
-      handlers
+    Effect.gen(function* () {
+      const runs = yield* Runs.Runs
+      const pending = yield* PendingApprovals.PendingApprovals
+      const sessions = Option.getOrUndefined(yield* Effect.serviceOption(SessionManager.SessionManager))
+      const start = (
+        { tenantId, userId }: Identity,
+        request: Runs.StartRequest
+      ): Effect.Effect<RunRecord, ApiError> => {
+        const policy = limits.policy({ tenantId, userId })
+        return Refusals.ofRun(
+          runs.start({
+            ...request,
+            ...(policy === undefined ? {} : { policy }),
+            ...(userId === undefined ? {} : { userId }),
+            ...(tenantId === undefined ? {} : { tenantId })
+          })
+        )
+      }
+      /** A run that ends with the scope. */
+      const held = (
+        { userId }: Identity,
+        record: Effect.Effect<RunRecord, ApiError>,
+        { definition }: Agent.Any
+      ): Effect.Effect<OpenAiRun, ApiError, Scope.Scope> =>
+        Effect.acquireRelease(
+          Effect.map(record, (started) => {
+            const access = userId === undefined ? {} : { userId }
+            return new OpenAiRun(runs, started, access, options, definition.output !== undefined)
+          }),
+          (run) => run.leave
+        )
+      const responses = new ModelResponses.ModelResponses(runs, pending, sessions, options)
+      return handlers
         .handle("openAiModels", () =>
           Effect.succeed({ object: "list" as const, data: Array.from(agents.keys(), modelOf) })
         )
-        .handle("openAiModel", ({ path: { model } }) =>
-          agents.has(model) ? Effect.succeed(modelOf(model)) : unknownModel
-        )
+        .handle("openAiModel", ({ path: { model } }) => Effect.as(agentOf(model), modelOf(model)))
         .handle("openAiChat", ({ payload }) =>
           Effect.gen(function* () {
             const caller = yield* Caller
-            const agent = agents.get(payload.model)
-            if (agent === undefined) return yield* unknownModel
-            const hasOutput = agent.definition.output !== undefined
-            const request = yield* ChatRequest.toStart(payload, hasOutput)
+            const agent = yield* agentOf(payload.model)
+            const request = yield* ChatRequest.toStart(payload, agent.definition.output !== undefined)
             yield* limits.stream(caller)
-            const policy = limits.policy(caller)
-            const limited = policy === undefined ? request : { ...request, policy }
-            const chat = yield* ChatCompletion.start(runs, caller, limited, { ...options, isWhole: hasOutput })
+            const chat = new ChatCompletion(yield* held(caller, start(caller, request), agent))
             return yield* payload.stream === true
               ? chat.stream(payload.stream_options?.include_usage === true)
               : chat.whole
           })
         )
-    )
+        .handle("openAiResponse", ({ payload }) =>
+          Effect.gen(function* () {
+            const caller = yield* Caller
+            const agent = yield* agentOf(payload.model)
+            yield* limits.stream(caller)
+            return yield* responses.create(caller, agent, payload, {
+              start: (request) => start(caller, request),
+              hold: (record) => held(caller, record, agent)
+            })
+          })
+        )
+        .handle("openAiGetResponse", ({ path }) =>
+          Effect.flatMap(Caller, (caller) => responses.get(caller, path.responseId))
+        )
+        .handle("openAiCancelResponse", ({ path }) =>
+          Effect.flatMap(Caller, (caller) => responses.cancel(caller, path.responseId))
+        )
+    })
   )
 }
 
 /**
- * `/openai/v1/models` and `/openai/v1/chat/completions`, for `AgentServer.layer({ agents, edges: [edge] })`. Clients
- * have the URL of the server with `/openai/v1` as their base URL, and the credentials of the caller as their key.
+ * `/openai/v1/models`, `/openai/v1/chat/completions` and `/openai/v1/responses`, for `edges` of `AgentServer.layer`.
+ * Clients have the URL of the server with `/openai/v1` as their base URL, and the credentials of the caller as their
+ * key.
  *
  * @example
  * ```ts

@@ -382,6 +382,8 @@ const more = (backend: SqlBackends.SqlBackend) => {
       const world = new World(report(SIZE))
       const process = yield* start(world, backend.layer, onEngine(store))
       yield* process.within(asleep("anns", SIZE))
+      // It would take the run of Bob, whose result is a blob there.
+      yield* process.end
       const [kept] = yield* Effect.provide(blobsOf("ann"), store)
       const ref = { pieces: [kept?.hash], bytes: 100_000 }
       const forged = { request: ref, byReference: true, stored: ref, startedAt: 1 }
@@ -396,7 +398,7 @@ const more = (backend: SqlBackends.SqlBackend) => {
         })
       )
       assert.deepStrictEqual(yield* Effect.provide(blobsOf("bob"), store), [])
-      const journal = yield* process.within(
+      const journal = yield* other.within(
         Effect.flatMap(AgentWorkflow.executionOf("bobs"), (id) =>
           Effect.flatMap(WorkflowJournal, (journal) => journal.payload(id))
         )
@@ -405,7 +407,6 @@ const more = (backend: SqlBackends.SqlBackend) => {
       assert.deepStrictEqual([input, request], ["hello", undefined])
       assert.notStrictEqual(startedAt, 1)
       yield* other.end
-      yield* process.end
     })
   )
 }

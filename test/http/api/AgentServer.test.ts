@@ -141,11 +141,16 @@ describe("AgentServer", () => {
 
   it.scopedLive("answers pages of the origins that it knows", () =>
     Effect.gen(function* () {
-      const { ask } = yield* AgentServers.start({ agents: [helper], origins: ["https://app.example"] })
+      const { ask } = yield* AgentServers.start({
+        agents: [helper],
+        origins: ["https://app.example"],
+        allowedHeaders: ["x-tenant-key"]
+      })
       const headers = { origin: "https://app.example", "access-control-request-method": "POST" }
       const preflight = yield* ask("/v1/runs", { method: "OPTIONS", headers, user: "" })
       assert.strictEqual(preflight.status, 204)
       assert.strictEqual(preflight.headers.get("access-control-allow-origin"), "https://app.example")
+      assert.match(preflight.headers.get("access-control-allow-headers") ?? "", /\bx-api-key\b.*\bx-tenant-key\b/)
       const { headers: got } = yield* ask("/v1/agents", { headers: { origin: "https://app.example" } })
       assert.strictEqual(got.get("access-control-allow-origin"), "https://app.example")
       assert.include(got.get("access-control-expose-headers") ?? "", "lexigram-run-id")

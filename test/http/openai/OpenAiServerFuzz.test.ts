@@ -5,11 +5,10 @@ import * as AgentServer from "../../../src/http/api/AgentServer.js"
 import * as OpenAiServer from "../../../src/http/openai/OpenAiServer.js"
 import * as AgentServers from "../../support/AgentServers.js"
 import * as SeededRandom from "../../support/SeededRandom.js"
+import * as StrangeJson from "../../support/StrangeJson.js"
 
 /** `npm run test:crash` sends more. */
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 1_000)
-
-const strange = ["", "null", "\u0000", "\ud800", "x".repeat(300), "__proto__", "../../x", "a\r\nb: c", "data:,", "%00"]
 
 const members = [
   "model",
@@ -29,34 +28,49 @@ const members = [
   "stop",
   "tool_calls",
   "tool_call_id",
+  "input",
+  "previous_response_id",
+  "conversation",
+  "approval_request_id",
   "temperature"
 ]
 
-const valueOf = (random: SeededRandom.SeededRandom, depth = 0): unknown => {
-  const kind = random.below(depth > 3 ? 4 : 7)
-  if (kind === 0) return random.pick(strange)
-  if (kind === 1) return random.below(1000) - 500
-  if (kind === 2) return random.pick([null, true, false])
-  if (kind === 3) return random.pick(["helper", "user", "assistant", "tool", "system", "text", "image_url", "file"])
-  if (kind === 4) return Array.from({ length: random.below(4) }, () => valueOf(random, depth + 1))
-  return Object.fromEntries(
-    Array.from({ length: random.below(5) }, () => [random.pick([...members, ...strange]), valueOf(random, depth + 1)])
-  )
-}
+const valueOf = StrangeJson.make(members, [
+  "helper",
+  "user",
+  "assistant",
+  "tool",
+  "system",
+  "text",
+  "image_url",
+  "file"
+])
 
 const requestOf = (random: SeededRandom.SeededRandom): Request => {
-  const path = random.pick(["chat/completions", "chat/completions", "chat/completions", "models", "models/helper", "x"])
+  const path = random.pick([
+    "chat/completions",
+    "chat/completions",
+    "responses",
+    "responses",
+    "responses/resp_x",
+    "models",
+    "models/helper",
+    "x"
+  ])
   const url = `http://localhost/openai/v1/${path}`
-  const right = path === "chat/completions" ? "POST" : "GET"
+  const right = path === "chat/completions" || path === "responses" ? "POST" : "GET"
   const method = random.below(10) > 0 ? right : random.pick(["PUT", "PATCH", "DELETE", "POST", "GET"])
   const headers = new Headers({ authorization: random.below(20) > 0 ? "Bearer token-ann" : "Bearer wrong" })
   if (method === "GET") return new Request(url, { headers })
   if (random.below(9) > 0) headers.set("content-type", "application/json")
   const message = { role: "user", content: "go", ...(random.below(3) > 0 ? {} : { content: [valueOf(random)] }) }
-  const nearly = { model: "helper", messages: [message], stream: random.pick([true, false]) }
+  const input = random.below(2) === 0 ? [message] : [valueOf(random)]
+  const nearly = { model: "helper", messages: [message], input, stream: random.pick([true, false]) }
   const changed = random.below(2) === 0 ? nearly : { ...nearly, [random.pick(members)]: valueOf(random) }
   const body =
-    random.below(6) === 0 ? random.pick(strange) : JSON.stringify(random.below(6) === 0 ? valueOf(random) : changed)
+    random.below(6) === 0
+      ? random.pick(StrangeJson.texts)
+      : JSON.stringify(random.below(6) === 0 ? valueOf(random) : changed)
   return new Request(url, { method, headers, body })
 }
 

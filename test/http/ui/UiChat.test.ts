@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -275,6 +276,50 @@ describe("UiChat", () => {
       assert.strictEqual((yield* ask("/ui/chat/helper/chat-2/stop", { method: "POST" })).status, 204)
       yield* Effect.promise(() => UiPages.until(() => other.status === "ready"))
       assert.strictEqual(yield* state, "interrupted")
+    })
+  )
+
+  it.scopedLive("ends a stream whose run waits for a person once nothing else came for the time `quiet`", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const tools = [
+        Tool.make("pay", {
+          description: "Pays",
+          parameters: {},
+          requiresApproval: true,
+          handler: () => Effect.succeed("paid")
+        }),
+        Tool.make("look", {
+          description: "Looks",
+          parameters: {},
+          handler: () => Effect.as(Deferred.await(gate), "a tree")
+        })
+      ]
+      const calls = [{ name: "pay" }, { name: "look" }]
+      const begun = (quiet: UiChat.Options["quiet"]) =>
+        Effect.gen(function* () {
+          const { url } = yield* AgentServers.start({
+            agents: [Agent.make("clerk", { tools })],
+            sessions,
+            edges: [UiChat.make({ quiet })],
+            script: () => ({ calls })
+          })
+          const make = UiPages.versions[0]?.[1] as UiPages.Make
+          const page = make({ url, agent: "clerk", id: "chat-1" })
+          const sent = page.sendMessage({ text: "go" })
+          const states = () =>
+            Object.fromEntries(page.messages.at(-1)?.parts.map(({ state, type }) => [type, state]) ?? [])
+          yield* Effect.promise(() => UiPages.until(() => states()["tool-pay"] === "approval-requested"))
+          return { page, sent, states }
+        })
+      const short = yield* begun("1 millis")
+      yield* Effect.promise(() => short.sent)
+      assert.deepInclude(short.states(), { "tool-pay": "approval-requested", "tool-look": "input-available" })
+      const long = yield* begun("1 hour")
+      assert.strictEqual(long.page.status, "streaming")
+      yield* Deferred.succeed(gate, undefined)
+      yield* Effect.promise(() => long.sent)
+      assert.deepInclude(long.states(), { "tool-pay": "approval-requested", "tool-look": "output-available" })
     })
   )
 

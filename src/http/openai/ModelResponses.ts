@@ -1,0 +1,169 @@
+/**
+ * What the endpoints of OpenAI's Responses API do, for runs of the caller alone.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import type * as Agent from "../../agent/definition/AgentDefinition.js"
+import type { RunRecord } from "../../agent/record/RunRecord.js"
+import type * as Runs from "../../agent/runs/Runs.js"
+import type { SessionId } from "../../domain/Ids.js"
+import type * as SessionManager from "../../session/manager/SessionManager.js"
+import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
+import { ApiError } from "../api/ApiError.js"
+import * as ApprovalEndpoints from "../api/ApprovalEndpoints.js"
+import type { Identity } from "../api/Authentication.js"
+import * as Refusals from "../api/Refusals.js"
+import { ModelResponse } from "./ModelResponse.js"
+import { refused } from "./OpenAiFailures.js"
+import { OpenAiRun, type Options } from "./OpenAiRun.js"
+import * as Requests from "./ResponseRequest.js"
+
+const unknownResponse = new ApiError({ reason: "unknown", message: "No response of yours has this id" })
+
+interface Starting {
+  readonly start: (request: Runs.StartRequest) => Effect.Effect<RunRecord, ApiError>
+  /** The run ends with the scope unless it is over then. */
+  readonly hold: (record: Effect.Effect<RunRecord, ApiError>) => Effect.Effect<OpenAiRun, ApiError, Scope.Scope>
+}
+
+const accessOf = ({ userId }: Identity): Pick<Identity, "userId"> => (userId === undefined ? {} : { userId })
+
+const json = (body: object): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.unsafeJson(body, { headers: { "cache-control": "no-store" } })
+
+/**
+ * @category models
+ */
+export class ModelResponses {
+  private readonly approvals: ReturnType<typeof ApprovalEndpoints.make>
+
+  constructor(
+    private readonly runs: Runs.Service,
+    pending: PendingApprovals.Service,
+    private readonly sessions: SessionManager.Service | undefined,
+    private readonly options: Options
+  ) {
+    this.approvals = ApprovalEndpoints.make(pending, runs)
+  }
+
+  private find(caller: Identity, id: string): Effect.Effect<Runs.Polled, ApiError> {
+    if (!id.startsWith(Requests.ID)) return unknownResponse
+    return Effect.flatMap(
+      Refusals.ofRun(this.runs.poll(id.slice(Requests.ID.length), accessOf(caller))),
+      Option.match({ onNone: () => unknownResponse, onSome: Effect.succeed })
+    )
+  }
+
+  /** The response as it is now. */
+  private shown(caller: Identity, { record, response }: Runs.Polled): Effect.Effect<object, ApiError> {
+    const run = new OpenAiRun(this.runs, record, accessOf(caller), this.options, false)
+    const requests =
+      record.state === "waiting" ? this.approvals.list({ runId: record.runId, limit: 20 }, caller) : Effect.succeed([])
+    return Effect.map(requests, (waiting) => new ModelResponse(run, new Set(), null).now(response, waiting))
+  }
+
+  readonly get = (caller: Identity, id: string): Effect.Effect<HttpServerResponse.HttpServerResponse, ApiError> =>
+    Effect.map(
+      Effect.flatMap(this.find(caller, id), (found) => this.shown(caller, found)),
+      json
+    )
+
+  /** A response that has ended stays as it is. */
+  readonly cancel = (caller: Identity, id: string): Effect.Effect<HttpServerResponse.HttpServerResponse, ApiError> =>
+    Effect.gen(this, function* () {
+      const { record } = yield* this.find(caller, id)
+      yield* Effect.catchIf(
+        Refusals.ofRun(this.runs.interrupt(record.runId, accessOf(caller))),
+        ({ reason }) => reason === "conflict",
+        () => Effect.void
+      )
+      return yield* this.get(caller, id)
+    })
+
+  /** The session that a request goes on with or begins; none without sessions, and none that is not to be stored. */
+  private sessionOf(
+    caller: Identity,
+    request: Requests.ResponseRequest
+  ): Effect.Effect<SessionId | undefined, ApiError> {
+    const { sessions } = this
+    const { previous_response_id: before, store } = request
+    return Effect.gen(this, function* () {
+      const given = Requests.conversationOf(request)
+      if (before !== undefined && before !== null) {
+        const { record } = yield* this.find(caller, before)
+        if (record.sessionId !== undefined) return record.sessionId as SessionId
+        return yield* refused(
+          ["previous_response_id"],
+          "unsupported_parameter",
+          "That response belongs to no conversation",
+          "Send the earlier messages in `input`"
+        )
+      }
+      if (sessions === undefined) {
+        if (given === undefined) return undefined
+        return yield* refused(["conversation"], "unsupported_parameter", "This server keeps no conversations")
+      }
+      if (given === undefined && store === false) return undefined
+      const { id } = yield* Refusals.ofSession(
+        sessions.create({ ...accessOf(caller), ...(given === undefined ? {} : { id: given }) })
+      )
+      return id
+    })
+  }
+
+  /** Gives the decisions of persons to the run that waits for them. */
+  private decide(
+    caller: Identity,
+    { previous_response_id: before }: Requests.ResponseRequest,
+    approvals: ReadonlyArray<Requests.Approval>
+  ): Effect.Effect<RunRecord, ApiError> {
+    return Effect.gen(this, function* () {
+      if (before === undefined || before === null) {
+        return yield* refused(["previous_response_id"], "invalid_request", "A decision names the response that asks")
+      }
+      const { record } = yield* this.find(caller, before)
+      for (const { approval_request_id: id, approve, reason } of approvals) {
+        const { runId } = yield* this.approvals.get(id, caller)
+        if (runId !== record.runId) {
+          return yield* refused(["input"], "invalid_request", "No request of this response has this id")
+        }
+        const why = reason === undefined || reason === null ? {} : { reason }
+        yield* this.approvals.decide(id, { decision: approve ? "approve" : "deny", ...why }, caller)
+      }
+      return record
+    })
+  }
+
+  readonly create = (
+    caller: Identity,
+    agent: Agent.Any,
+    request: Requests.ResponseRequest,
+    { hold, start }: Starting
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse, ApiError, Scope.Scope> =>
+    Effect.gen(this, function* () {
+      const approvals = Requests.approvalsOf(request)
+      const hasOutput = agent.definition.output !== undefined
+      const begun =
+        approvals.length > 0
+          ? this.decide(caller, request, approvals)
+          : // Nothing is kept of a request that is refused.
+            Requests.toStart(request, hasOutput, undefined).pipe(
+              Effect.zipRight(this.sessionOf(caller, request)),
+              Effect.flatMap((session) => Requests.toStart(request, hasOutput, session)),
+              Effect.flatMap(start)
+            )
+      if (request.background === true && request.stream !== true) {
+        const { runId } = yield* begun
+        return yield* this.get(caller, `${Requests.ID}${runId}`)
+      }
+      const run = yield* hold(begun)
+      const answered = new Set(approvals.map(({ approval_request_id: id }) => id))
+      const response = new ModelResponse(run, answered, request.previous_response_id ?? null)
+      return yield* request.stream === true ? response.stream : response.whole
+    })
+}

@@ -1,0 +1,218 @@
+/**
+ * Requests of OpenAI's Responses API, and the runs that they ask for.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Runs from "../../agent/runs/Runs.js"
+import * as Contents from "../../content/Content.js"
+import { SessionId } from "../../domain/Ids.js"
+import type { Message } from "../../llm/model/LlmClient.js"
+import { ReasoningEffort } from "../../llm/model/ModelSettings.js"
+import type { ApiError } from "../api/ApiError.js"
+import { filePart, MOST_MESSAGES, MOST_PARTS, maybe, unreadable } from "./ChatRequest.js"
+import { refused } from "./OpenAiFailures.js"
+
+const Part = Schema.Union(
+  Schema.Struct({ type: Schema.Literal("input_text", "output_text"), text: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("input_image"), image_url: maybe(Schema.String) }),
+  Schema.Struct({
+    type: Schema.Literal("input_file"),
+    file_data: maybe(Schema.String),
+    file_url: maybe(Schema.String),
+    filename: maybe(Schema.String)
+  })
+)
+type Part = typeof Part.Type
+
+const Content = Schema.Union(Schema.String, Schema.Array(Part).pipe(Schema.minItems(1), Schema.maxItems(MOST_PARTS)))
+
+const Said = Schema.Struct({
+  type: Schema.optional(Schema.Literal("message")),
+  role: Schema.Literal("user", "assistant", "system", "developer"),
+  content: Content
+})
+type Said = typeof Said.Type
+
+/** The answer of a person to a call that waits: the API has it for tools of MCP. */
+const Approval = Schema.Struct({
+  type: Schema.Literal("mcp_approval_response"),
+  approval_request_id: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(256)),
+  approve: Schema.Boolean,
+  reason: maybe(Schema.String.pipe(Schema.maxLength(4096)))
+})
+/**
+ * @category models
+ */
+export interface Approval extends Schema.Schema.Type<typeof Approval> {}
+
+const Item = Schema.Union(Said, Approval)
+
+/**
+ * The id of a response is that of its run.
+ *
+ * @category constants
+ */
+export const ID = "resp_"
+
+const ResponseId = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(300))
+
+/**
+ * The body of a request. Other members are ignored, `user` too: the caller is known by its credentials.
+ *
+ * @category schemas
+ */
+export const ResponseRequest = Schema.Struct({
+  /** The name of an agent. */
+  model: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(256)),
+  input: Schema.Union(Schema.String, Schema.Array(Item).pipe(Schema.minItems(1), Schema.maxItems(MOST_MESSAGES))),
+  stream: maybe(Schema.Boolean),
+  background: maybe(Schema.Boolean),
+  store: maybe(Schema.Boolean),
+  previous_response_id: maybe(ResponseId),
+  conversation: maybe(Schema.Union(SessionId, Schema.Struct({ id: SessionId }))),
+  instructions: maybe(Schema.String),
+  tools: maybe(Schema.Array(Schema.Unknown)),
+  text: maybe(
+    Schema.Struct({ format: maybe(Schema.Struct({ type: Schema.Literal("text", "json_object", "json_schema") })) })
+  ),
+  temperature: maybe(Schema.Number.pipe(Schema.between(0, 2))),
+  top_p: maybe(Schema.Number.pipe(Schema.between(0, 1))),
+  max_output_tokens: maybe(Schema.Number.pipe(Schema.int(), Schema.positive())),
+  reasoning: maybe(Schema.Struct({ effort: maybe(ReasoningEffort) }))
+}).annotations({ identifier: "effect-lexigram/http/ResponseRequest" })
+/**
+ * @category models
+ */
+export interface ResponseRequest extends Schema.Schema.Type<typeof ResponseRequest> {}
+
+/**
+ * The session that a request names.
+ *
+ * @category accessors
+ */
+export const conversationOf = ({ conversation }: ResponseRequest): SessionId | undefined =>
+  conversation === undefined || conversation === null
+    ? undefined
+    : typeof conversation === "string"
+      ? conversation
+      : conversation.id
+
+/**
+ * The decisions of persons that a request has in place of a message.
+ *
+ * @category accessors
+ */
+export const approvalsOf = ({ input }: ResponseRequest): ReadonlyArray<Approval> =>
+  typeof input === "string" ? [] : input.filter((item): item is Approval => item.type === "mcp_approval_response")
+
+/** What this server does not do is refused, so that nobody takes an answer for another one. */
+const refusalOf = ({ instructions, text, tools }: ResponseRequest, hasOutput: boolean): ApiError | undefined => {
+  if ((tools?.length ?? 0) > 0) {
+    return refused(["tools"], "unsupported_parameter", "Agents have tools of their own", "Leave `tools` out")
+  }
+  if (instructions !== undefined && instructions !== null && instructions !== "") {
+    return refused(
+      ["instructions"],
+      "unsupported_parameter",
+      "The instructions of an agent are those of the server",
+      "Leave `instructions` out, or say it in `input`"
+    )
+  }
+  const format = text?.format?.type
+  if (format === "json_schema" || (format === "json_object" && !hasOutput)) {
+    return refused(
+      ["text", "format"],
+      "unsupported_parameter",
+      "The format of an answer is the agent's",
+      "Ask an agent with an output schema, and leave `text.format` out"
+    )
+  }
+  return undefined
+}
+
+type Path = ReadonlyArray<string | number>
+
+const noFile = (path: Path): ApiError =>
+  refused(path, "unsupported_parameter", "This server keeps no files", "Send the file itself, or its URL")
+
+const contentOf = (part: Part, path: Path): Effect.Effect<Contents.Resolved, ApiError> => {
+  switch (part.type) {
+    case "input_image":
+      return part.image_url === undefined || part.image_url === null
+        ? noFile(path)
+        : Effect.mapError(Contents.image(part.image_url), unreadable(path))
+    case "input_file": {
+      const { file_data: data, file_url: url, filename } = part
+      const named = filename === undefined || filename === null ? {} : { fileName: filename }
+      const source = data ?? url
+      return source === undefined || source === null
+        ? noFile(path)
+        : Effect.mapError(Contents.file(source, named), unreadable(path))
+    }
+    default:
+      return Effect.succeed(Contents.text(part.text))
+  }
+}
+
+const contentsOf = (
+  { content }: Said,
+  at: number
+): Effect.Effect<string | ReadonlyArray<Contents.Resolved>, ApiError> =>
+  typeof content === "string"
+    ? Effect.succeed(content)
+    : Effect.forEach(content, (part, index) => contentOf(part, ["input", at, "content", index]))
+
+const textOf = (content: string | ReadonlyArray<Contents.Resolved>): string =>
+  typeof content === "string" ? content : content.flatMap((part) => (part.type === "text" ? part.text : [])).join("\n")
+
+/** Earlier messages for the model. Those of the system are of the caller: the prompt of the agent is the server's. */
+const messageOf = (said: Said, at: number): Effect.Effect<Message, ApiError> =>
+  Effect.map(contentsOf(said, at), (content) =>
+    said.role === "assistant"
+      ? { role: "assistant", content: textOf(content) }
+      : { role: "user", content: typeof content === "string" ? content : content.map(filePart) }
+  )
+
+/**
+ * The run that a request asks for: its last message is the input, those before it are the history. With a session the
+ * request has one message.
+ *
+ * @category conversions
+ */
+export const toStart = (
+  request: ResponseRequest,
+  hasOutput: boolean,
+  sessionId: SessionId | undefined
+): Effect.Effect<Runs.StartRequest, ApiError> =>
+  Effect.gen(function* () {
+    const refusal = refusalOf(request, hasOutput)
+    if (refusal !== undefined) return yield* refusal
+    const { input, max_output_tokens: maxTokens, model, reasoning, temperature, top_p: topP } = request
+    const settings = Object.fromEntries(
+      Object.entries({ temperature, topP, maxTokens, reasoning: reasoning?.effort }).filter(
+        ([, value]) => value !== undefined && value !== null
+      )
+    )
+    const start = { agent: model, settings, ...(sessionId === undefined ? {} : { sessionId }) }
+    if (typeof input === "string") return { ...start, input }
+    const said = input.filter((item): item is Said => item.type !== "mcp_approval_response")
+    const at = said.length - 1
+    const last = said[at]
+    if (last?.role !== "user") {
+      return yield* refused(["input"], "invalid_request", "The last item of the input is not a message of the user")
+    }
+    const asked = yield* contentsOf(last, at)
+    const history = yield* Effect.forEach(said.slice(0, -1), messageOf)
+    if (sessionId !== undefined && history.length > 0) {
+      return yield* refused(
+        ["input"],
+        "unsupported_parameter",
+        "A conversation has its earlier messages already",
+        "Send the new message alone, or `store: false` with all of them"
+      )
+    }
+    return { ...start, input: asked, ...(sessionId === undefined ? { history } : {}) }
+  })
