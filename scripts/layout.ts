@@ -174,11 +174,13 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "http/agui": "agents over the AG-UI protocol: events, streams and endpoints",
     "http/openai": "agents as models of OpenAI's API",
     "http/ui": "chats of AI SDK UI: messages, streams and endpoints",
+    "mcp/offer": "what MCP servers offer: prompts, resources, skills, memory; and the clients that they serve",
     a2a: "agents to other agents by the Agent2Agent protocol, and those of others as tools",
     rpc: "agents over Effect RPC",
     webhook: "tells addresses of the end of runs, across processes",
     "testing/vector": "the suite of vector indexes"
-  }
+  },
+  { "mcp/server": "MCP servers over stdio and HTTP: agents and tools for the clients of the protocol" }
 ]
 
 /** The floor of a folder, from 0. */
@@ -203,6 +205,7 @@ export const bandOf = (folder: string): string | undefined => {
  */
 export const smallEntries: Readonly<Record<string, ReadonlyArray<string>>> = {
   "http/client": ["AgentApi", "AgentClient", "ApiError", "ApiModels"],
+  "mcp/client": ["McpClientSdk"],
   "provider/ai-sdk": ["AiSdkEmbedder", "AiSdkModel"],
   "provider/anthropic": ["Anthropic"],
   "provider/chat": ["ChatCompletions", "ChatCompletionsDialect", "FetchTransport"],

@@ -170,6 +170,7 @@ export const table = {
   LEX_ERR_HTTP_100: "ApiError",
   LEX_ERR_HTTP_101: "ApiConfigurationError",
   LEX_ERR_HTTP_102: "WebhookError",
+  LEX_ERR_HTTP_103: "McpServerError",
   LEX_ERR_A2A_001: "A2aFailure",
   LEX_ERR_A2A_100: "A2aError"
 } as const

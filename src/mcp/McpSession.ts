@@ -250,7 +250,12 @@ class Exchange implements Events {
 const makeClient = ({ elicitation, roots, sdk }: Options, exchange: Exchange): InstanceType<Sdk["Client"]> => {
   const client = new sdk.Client(
     { name: "effect-lexigram", version: Version.version },
-    { capabilities: { ...(roots === undefined ? {} : { roots: {} }), ...(elicitation ? { elicitation: {} } : {}) } }
+    {
+      capabilities: {
+        ...(roots === undefined ? {} : { roots: {} }),
+        ...(elicitation ? { elicitation: { form: { applyDefaults: true } } } : {})
+      }
+    }
   )
   if (elicitation) {
     client.setRequestHandler(sdk.ElicitRequestSchema, async ({ params }, { signal }) => {

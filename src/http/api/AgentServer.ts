@@ -91,9 +91,7 @@ export interface Endpoint {
  */
 export interface Edge {
   readonly endpoints: ReadonlyArray<Endpoint>
-  readonly layer: (
-    limits: ApiLimits.Limits
-  ) => Layer.Layer<never, never, Runs.Runs | PendingApprovals.PendingApprovals | Authenticated | Authentication>
+  readonly layer: (limits: ApiLimits.Limits) => Layer.Layer<never, never, Services | Authenticated>
   /** How the protocol writes failures; default problem details. */
   readonly failures?: Problems.Failures | undefined
 }
@@ -280,9 +278,13 @@ const cors = (options: Options): (<E, R>(app: HttpApp.Default<E, R>) => HttpApp.
         allowedOrigins: options.origins,
         allowedHeaders: [
           ...["authorization", "content-type", "idempotency-key", "last-event-id", "x-api-key"],
+          ...["mcp-protocol-version", "mcp-session-id"],
           ...(options.allowedHeaders ?? [])
         ],
-        exposedHeaders: [RunEndpoints.RUN_ID, "retry-after", "x-request-id", "x-vercel-ai-ui-message-stream"],
+        exposedHeaders: [
+          ...[RunEndpoints.RUN_ID, "retry-after", "x-request-id", "x-vercel-ai-ui-message-stream"],
+          ...["mcp-session-id", "www-authenticate"]
+        ],
         maxAge: 600
       })
 

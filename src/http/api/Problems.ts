@@ -85,6 +85,8 @@ export interface Failures {
   /** Such as `/openai/`. */
   readonly prefix: string
   readonly write: (error: ApiError, requestId: string) => unknown
+  /** Further headers of a failure, such as another challenge; default none. */
+  readonly headers?: ((error: ApiError) => Readonly<Record<string, string>>) | undefined
 }
 
 /**
@@ -121,6 +123,7 @@ const respond = (
         "cache-control": "no-store",
         ...(error.retryAfter === undefined ? {} : { "retry-after": String(Math.ceil(error.retryAfter)) }),
         ...(error.reason === "unauthenticated" ? challenge(schemes) : {}),
+        ...failure?.headers?.(error),
         ...more
       }
     }

@@ -143,3 +143,9 @@ export const fromStandard = (schema: AnyStandard, given?: JsonSchema): OutputSch
     check: (value) => Effect.as(read(value), unwrap(value, made.wrapped))
   }
 }
+
+/** The JSON Schema of a value, with an object at the top; `undefined` if its schema has none. */
+export const describe = (schema: Schema.Schema<any, any, never> | AnyStandard): JsonSchema | undefined => {
+  const { jsonSchema, problem } = StandardSchema.isStandard(schema) ? fromStandard(schema) : make(schema)
+  return problem === undefined ? jsonSchema : undefined
+}

@@ -158,6 +158,7 @@ export const make = <
       decode: codec.decode,
       encodeParams: codec.encode,
       encode: ParameterCodec.encoder(options.success),
+      success: options.success,
       ...failureCodec(options.failure),
       outcome: options.outcome,
       compensation: compensationOf(options.compensate, options.success)
@@ -269,6 +270,7 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
           decode: codec.decode,
           encodeParams: codec.encode,
           encode: ParameterCodec.encoder(options.success),
+          success: options.success,
           ...failureCodec(options.failure)
         }
       })

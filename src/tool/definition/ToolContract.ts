@@ -8,6 +8,8 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
+import type * as Schema from "effect/Schema"
+import type { StandardSchema } from "../../internal/text/StandardSchema.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import type { Issue } from "./JsonSchemaText.js"
 import type { ToolDefinitionError } from "./ToolError.js"
@@ -136,6 +138,8 @@ export interface Erased {
   /** User code: it may throw, or return something else than an Effect. */
   readonly handle: (params: any, call: CallInfo) => Effect.Effect<unknown, unknown, any>
   readonly encode: (value: unknown) => Effect.Effect<unknown, string>
+  /** The schema of the result, where the tool has one, for protocols that describe it. */
+  readonly success?: Schema.Schema<any, any, never> | StandardSchema<any, any> | undefined
   readonly encodeFailure: (error: unknown) => unknown
   /** The failure that `encodeFailure` encoded; `undefined` without a schema. */
   readonly decodeFailure: (encoded: unknown) => unknown
