@@ -168,7 +168,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/runs": "the suites of runs and of their records",
     "testing/session": "the suite of session stores"
   },
-  { "http/chat": "the runs of a conversation that a page keeps" },
+  { "http/chat": "the runs of a conversation that a page keeps, and what persons are asked meanwhile" },
   {
     cluster: "durable runs on many machines",
     "http/agui": "agents over the AG-UI protocol: events, streams and endpoints",

@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as A2aServer from "../../src/a2a/A2aServer.js"
-import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Sessions from "../../src/session/Sessions.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as Elicitation from "../../src/tool/Elicitation.js"
 import * as AgentServers from "../support/AgentServers.js"
+import * as InnerApproval from "../support/InnerApproval.js"
 import * as StagedModel from "../support/StagedModel.js"
 
 const sessions = Layer.orDie(Sessions.layer())
@@ -248,17 +248,11 @@ describe("agents by A2A, with the client of its SDK", () => {
 
   it.scopedLive("need input where an agent inside of them asks a person", () =>
     Effect.gen(function* () {
-      const inner = Agent.make("payer", { description: "Pays", tools: [pay] })
-      const outer = Agent.make("clerk", { tools: [AgentTool.make(inner)] })
+      const agents = [InnerApproval.agent]
       const { url } = yield* AgentServers.start({
-        agents: [outer],
-        edges: [A2aServer.make({ agents: [outer], quiet: "1 millis" })],
-        script: ({ messages, tools = [] }) => {
-          const last = messages.at(-1)
-          if (last?.role !== "user") return `Then: ${JSON.stringify(last?.content)}`
-          const name = tools[0]?.name ?? ""
-          return { calls: [{ name, params: name === "pay" ? { amount: 5 } : { message: "pay 5" } }] }
-        }
+        agents,
+        edges: [A2aServer.make({ agents, quiet: "1 millis" })],
+        script: InnerApproval.script
       })
       const client = yield* clientOf(url, "clerk")
       const asked = yield* send(client, said("pay"))

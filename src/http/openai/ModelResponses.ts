@@ -44,7 +44,7 @@ export class ModelResponses {
 
   constructor(
     private readonly runs: Runs.Service,
-    pending: PendingApprovals.Service,
+    private readonly pending: PendingApprovals.Service,
     private readonly sessions: SessionManager.Service | undefined,
     private readonly options: Options
   ) {
@@ -61,7 +61,7 @@ export class ModelResponses {
 
   /** The response as it is now. */
   private shown(caller: Identity, { record, response }: Runs.Polled): Effect.Effect<object, ApiError> {
-    const run = new OpenAiRun(this.runs, record, accessOf(caller), this.options, false)
+    const run = new OpenAiRun(this.runs, this.pending, record, accessOf(caller), this.options, false)
     const requests =
       record.state === "waiting"
         ? this.approvals.list({ rootRunId: record.runId, limit: 20 }, caller)
@@ -130,8 +130,9 @@ export class ModelResponses {
       }
       const { record } = yield* this.find(caller, before)
       for (const { approval_request_id: id, approve, reason } of approvals) {
-        const { runId } = yield* this.approvals.get(id, caller)
-        if (runId !== record.runId) {
+        const found = yield* Effect.catchAll(this.pending.get(id, accessOf(caller)), Refusals.fromApproval)
+        const request = Option.getOrUndefined(found)?.request
+        if (request === undefined || (request.rootRunId ?? request.runId) !== record.runId) {
           return yield* refused(["input"], "invalid_request", "No request of this response has this id")
         }
         const why = reason === undefined || reason === null ? {} : { reason }

@@ -9,17 +9,17 @@ import type * as Chunk from "effect/Chunk"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
-import type { RunError } from "../../agent/record/RunError.js"
 import type { RunRecord } from "../../agent/record/RunRecord.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
 import type * as PublicView from "../../domain/PublicView.js"
 import type { Usage } from "../../domain/Usage.js"
+import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import { type ApiError, statusOf } from "../api/ApiError.js"
 import type * as EventStream from "../api/EventStream.js"
 import * as Refusals from "../api/Refusals.js"
 import { RUN_ID } from "../api/RunEndpoints.js"
+import * as AskedEvents from "../chat/AskedEvents.js"
 import { ChatAnswer } from "./ChatAnswer.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
 
@@ -35,7 +35,7 @@ export interface Options extends EventStream.Options {
   readonly quiet?: Duration.DurationInput | undefined
 }
 
-type Pull = Effect.Effect<Chunk.Chunk<AgentEvent>, Option.Option<RunError>>
+type Pull = Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, ApiError>
 
 /** Takes an event, and the text of the answer that it adds. */
 export type Take = (event: AgentEvent, text: string) => void
@@ -49,6 +49,7 @@ export class OpenAiRun {
   /** With `isWhole` nothing is sent before the answer is certain: it is data. */
   constructor(
     private readonly runs: Runs.Service,
+    private readonly pending: PendingApprovals.Service,
     readonly record: RunRecord,
     private readonly access: Runs.Access,
     readonly options: Options,
@@ -67,17 +68,14 @@ export class OpenAiRun {
   /** Takes the events of the run until it has ended, or waits for a person and nothing else comes. */
   follow(take: Take, sent: Effect.Effect<void>): Effect.Effect<void, ApiError> {
     const { answer, options, record } = this
-    const next = (pull: Pull) => {
-      const pulled = Effect.catchAll(Effect.asSome(pull), (end) =>
-        Option.isSome(end) ? Refusals.fromRun(end.value) : Effect.succeedNone
-      )
-      return answer.waitsFor === undefined
-        ? pulled
-        : Effect.map(Effect.timeoutOption(pulled, options.quiet ?? "250 millis"), Option.flatten)
-    }
+    const next = (pull: Pull) =>
+      answer.waitsFor === undefined
+        ? pull
+        : Effect.map(Effect.timeoutOption(pull, options.quiet ?? "250 millis"), Option.flatten)
     return Effect.scoped(
       Effect.gen(this, function* () {
-        const pull = yield* Stream.toPull(this.runs.events(record.runId, this.access))
+        const events = yield* AskedEvents.toPull(this.runs, this.pending, record.runId, this.access)
+        const pull = Refusals.ofRun(events)
         for (;;) {
           const events = yield* next(pull)
           if (Option.isNone(events)) break

@@ -77,7 +77,7 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
         Effect.acquireRelease(
           Effect.map(record, (started) => {
             const access = userId === undefined ? {} : { userId }
-            return new OpenAiRun(runs, started, access, options, definition.output !== undefined)
+            return new OpenAiRun(runs, pending, started, access, options, definition.output !== undefined)
           }),
           (run) => run.leave
         )

@@ -42,8 +42,8 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
       const runs = yield* Runs.Runs
       const sessions = yield* Effect.serviceOption(SessionManager.SessionManager)
       const readers = yield* RunReaders.make(options.grace ?? "10 seconds")
-      const follower = new UiFollow.UiFollow(runs, readers, options)
       const pending = yield* PendingApprovals.PendingApprovals
+      const follower = new UiFollow.UiFollow(runs, pending, readers, options)
       const chats = new UiChats.UiChats(runs, pending, Option.getOrUndefined(sessions), limits.policy)
       return handlers
         .handle("sendMessages", ({ path, payload }) =>

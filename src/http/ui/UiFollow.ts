@@ -10,16 +10,17 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { RunError } from "../../agent/record/RunError.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
 import * as PublicView from "../../domain/PublicView.js"
+import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import type { Identity } from "../api/Authentication.js"
 import * as EventStream from "../api/EventStream.js"
 import * as Refusals from "../api/Refusals.js"
 import { RUN_ID } from "../api/RunEndpoints.js"
 import type { RunReaders } from "../api/RunReaders.js"
+import * as AskedEvents from "../chat/AskedEvents.js"
 import * as UiChunk from "./UiChunk.js"
 import { UiStream } from "./UiStream.js"
 
@@ -46,7 +47,7 @@ export interface Options extends EventStream.Options {
 
 const frameOf = (chunk: UiChunk.UiChunk): EventStream.Frame => ({ data: UiChunk.encode(chunk) })
 
-type Pull = Effect.Effect<Chunk.Chunk<AgentEvent>, Option.Option<RunError>>
+type Pull = Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, RunError>
 
 /**
  * @category models
@@ -54,6 +55,7 @@ type Pull = Effect.Effect<Chunk.Chunk<AgentEvent>, Option.Option<RunError>>
 export class UiFollow {
   constructor(
     private readonly runs: Runs.Service,
+    private readonly pending: PendingApprovals.Service,
     private readonly readers: RunReaders,
     private readonly options: Options
   ) {}
@@ -70,10 +72,9 @@ export class UiFollow {
   /** The next events; none at the end, and when a person is waited for and nothing else comes. */
   private next(message: UiStream, pull: Pull): Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, RunError> {
     if (message.isIdle) return Effect.succeedNone
-    const pulled = Effect.catchAll(Effect.asSome(pull), (end) => (Option.isSome(end) ? end.value : Effect.succeedNone))
     return message.awaitsApproval
-      ? Effect.map(Effect.timeoutOption(pulled, this.options.quiet ?? "250 millis"), Option.flatten)
-      : pulled
+      ? Effect.map(Effect.timeoutOption(pull, this.options.quiet ?? "250 millis"), Option.flatten)
+      : pull
   }
 
   private sendAll(message: UiStream, pull: Pull, send: EventStream.Send): Effect.Effect<void, RunError> {
@@ -98,7 +99,7 @@ export class UiFollow {
     const isOver = () => message.hasEnded || message.isWaiting
     const sent = Effect.gen(this, function* () {
       yield* this.readers.follow(runId, isOver, Effect.ignore(this.runs.interrupt(runId, access)))
-      const pull = yield* Stream.toPull(this.runs.events(runId, access))
+      const pull = yield* AskedEvents.toPull(this.runs, this.pending, runId, access)
       yield* this.sendAll(message, pull, send)
     })
     return Effect.scoped(sent).pipe(

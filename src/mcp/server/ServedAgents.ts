@@ -8,12 +8,12 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
 import type * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
 import { type Any, aboutOf } from "../../agent/definition/AgentDefinition.js"
 import type { RunError } from "../../agent/record/RunError.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
 import * as PublicView from "../../domain/PublicView.js"
+import * as AskedEvents from "../../http/chat/AskedEvents.js"
 import { McpServerError } from "../offer/McpServerError.js"
 import { progressOf, type ServedCall, type ServedTool } from "./ServedCall.js"
 import * as ServedContent from "./ServedContent.js"
@@ -49,19 +49,16 @@ interface Reached {
   end: { readonly failure: string | undefined } | undefined
 }
 
-type Pull = Effect.Effect<Chunk.Chunk<AgentEvent>, Option.Option<RunError>>
+type Pull = Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, RunError>
 
 /** Takes the events of a run until its end, or until it waits for somebody who cannot be asked. */
 const take = (runId: string, call: ServedCall, questions: ServedQuestions.ServedQuestions, pull: Pull) =>
   Effect.gen(function* () {
     const reached: Reached = { text: "", output: undefined, end: undefined }
     for (;;) {
-      const pulled = Effect.asSome(pull)
-      const next = yield* Effect.catchAll(
-        questions.waitsFor === undefined ? pulled : Effect.map(Effect.timeoutOption(pulled, QUIET), Option.flatten),
-        (end): Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, RunError> =>
-          Option.isSome(end) ? end.value : Effect.succeedNone
-      )
+      const next = yield* questions.waitsFor === undefined
+        ? pull
+        : Effect.map(Effect.timeoutOption(pull, QUIET), Option.flatten)
       if (Option.isNone(next)) return reached
       for (const event of next.value) {
         const shown = PublicView.fromEvent(event)
@@ -118,7 +115,7 @@ const follow = (
   const access = accessOf(call)
   return Effect.gen(function* () {
     const questions = yield* ServedQuestions.make({ caller, peer, approves, runs, pending, isKept: true })
-    const pull = yield* Stream.toPull(runs.events(runId, access))
+    const pull = yield* AskedEvents.toPull(runs, pending, runId, access)
     const reached = yield* take(runId, call, questions, pull)
     return resultOf(runId, reached, structure, questions.waitsFor)
   }).pipe(

@@ -13,6 +13,7 @@ import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as Sessions from "../../../src/session/Sessions.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as AgentServers from "../../support/AgentServers.js"
+import * as InnerApproval from "../../support/InnerApproval.js"
 import * as StagedModel from "../../support/StagedModel.js"
 
 const helper = Agent.make("helper", { system: "secret prompt" })
@@ -210,6 +211,29 @@ for (const [version, OpenAI] of versions)
           assert.strictEqual(done.status, "completed")
           assert.strictEqual(done.output_text.includes("paid 5"), approve)
         }
+      })
+    )
+
+    it.scopedLive("ask for an approval that an agent inside waits for", () =>
+      Effect.gen(function* () {
+        const agents = [InnerApproval.agent]
+        const { openai } = yield* start({ agents, sessions, script: InnerApproval.script }, { quiet: "1 millis" })
+        const asked = yield* Effect.promise(() => openai.responses.create({ model: "clerk", input: "pay" }))
+        const request = asked.output[0]
+        assert.strictEqual(request?.type, "mcp_approval_request")
+        if (request?.type !== "mcp_approval_request") return
+        assert.deepStrictEqual([request.name, request.server_label], ["pay", "payer"])
+        const done = yield* Effect.promise(() =>
+          openai.responses.create({
+            model: "clerk",
+            previous_response_id: asked.id,
+            input: [{ type: "mcp_approval_response", approval_request_id: request.id, approve: true }]
+          })
+        )
+        assert.include(done.output_text, "paid 5")
+        const messages = [{ role: "user" as const, content: "pay" }]
+        const error = yield* failureOf(() => openai.chat.completions.create({ model: "clerk", messages }))
+        assert.strictEqual(error.status, 409)
       })
     )
 

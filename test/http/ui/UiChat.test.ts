@@ -9,6 +9,7 @@ import * as Sessions from "../../../src/session/Sessions.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as Elicitation from "../../../src/tool/Elicitation.js"
 import * as AgentServers from "../../support/AgentServers.js"
+import * as InnerApproval from "../../support/InnerApproval.js"
 import * as UiPages from "../../support/UiPages.js"
 
 const helper = Agent.make("helper", { system: "secret prompt" })
@@ -320,6 +321,30 @@ describe("UiChat", () => {
       yield* Deferred.succeed(gate, undefined)
       yield* Effect.promise(() => long.sent)
       assert.deepInclude(long.states(), { "tool-pay": "approval-requested", "tool-look": "output-available" })
+    })
+  )
+
+  it.scopedLive("shows what an agent inside asks a person, and goes on with the answer", () =>
+    Effect.gen(function* () {
+      const { ask, url } = yield* AgentServers.start({
+        agents: [InnerApproval.agent],
+        sessions,
+        edges: [UiChat.make({ quiet: "1 millis" })],
+        script: InnerApproval.script
+      })
+      const make = UiPages.versions[0]?.[1] as UiPages.Make
+      const page = make({ url, agent: "clerk", id: "chat-1" })
+      const approval = () => page.messages.at(-1)?.parts.find(({ type }) => type === "data-approval")?.data
+      yield* Effect.promise(() => page.sendMessage({ text: "pay" }))
+      assert.strictEqual(page.status, "ready", String(page.error))
+      assert.deepInclude(approval(), { toolName: "pay", input: { amount: 5 }, state: "requested" })
+      const path = `/ui/chat/clerk/chat-1/answers/${encodeURIComponent(approval().approvalId)}`
+      assert.strictEqual((yield* ask(path, { body: { decision: "approve" } })).status, 204)
+      const answer = Effect.map(
+        ask("/ui/chat/clerk/chat-1/messages"),
+        ({ json }) => json.messages.at(-1).parts.at(-1).text
+      )
+      yield* Effect.repeat(Effect.delay(answer, "10 millis"), { until: (text) => text?.includes("paid 5") === true })
     })
   )
 

@@ -10,6 +10,7 @@ import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as Elicitation from "../../../src/tool/Elicitation.js"
 import * as ToolProgress from "../../../src/tool/ToolProgress.js"
 import * as AgentServers from "../../support/AgentServers.js"
+import * as InnerApproval from "../../support/InnerApproval.js"
 import * as McpClients from "../../support/McpClients.js"
 
 const helper = Agent.make("helper", { system: "You help", description: "Helps with everything" })
@@ -220,6 +221,23 @@ describe("people at the client", () => {
       action = "cancel"
       assert.isTrue((yield* call(client, "pay", { amount: 5 })).isError)
       assert.deepStrictEqual(done, [3])
+    })
+  )
+
+  it.scopedLive("ask what an agent inside of an agent asks", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const agents = [InnerApproval.agent]
+      const { url } = yield* start({ agents }, { agents, script: InnerApproval.script })
+      const { client } = yield* McpClients.http(url, {
+        elicit: ({ message }) => {
+          asked.push(message)
+          return { action: "accept", content: {} }
+        }
+      })
+      const result = yield* call(client, "clerk", { input: "pay" })
+      assert.include(McpClients.textOf(result), "paid 5")
+      assert.include(asked[0], "Allow the call of pay")
     })
   )
 

@@ -1,0 +1,26 @@
+/** An agent that asks another one, whose tool waits for the approval of a person. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as AgentTool from "../../src/agent/AgentTool.js"
+import * as Agent from "../../src/agent/definition/Agent.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+
+const pay = Tool.make("pay", {
+  description: "Pays",
+  parameters: { amount: Schema.Number },
+  requiresApproval: true,
+  handler: ({ amount }) => Effect.succeed(`paid ${amount}`)
+})
+
+export const agent = Agent.make("clerk", {
+  tools: [AgentTool.make(Agent.make("payer", { description: "Pays", tools: [pay] }))]
+})
+
+/** Pays 5, by the other agent, and tells what came of it. */
+export const script = ({ messages, tools = [] }: LlmClient.LlmRequest) => {
+  const last = messages.at(-1)
+  if (last?.role !== "user") return `Then: ${JSON.stringify(last?.content)}`
+  const name = tools[0]?.name ?? ""
+  return { calls: [{ name, params: name === "pay" ? { amount: 5 } : { message: "pay 5" } }] }
+}
