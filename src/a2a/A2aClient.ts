@@ -8,7 +8,6 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as JsonText from "../internal/text/JsonText.js"
@@ -130,8 +129,8 @@ export class A2aClient {
     if (found === undefined) {
       return yield* new A2aError({ reason: "card", message: "The card names no JSON-RPC of A2A 1.0" })
     }
-    const address = URL.parse === undefined ? safeUrl(found.url, url) : URL.parse(found.url, url)
-    if (address === null || ![url.origin, ...origins].includes(address.origin)) {
+    const address = URL.canParse(found.url, url) ? new URL(found.url, url) : undefined
+    if (address === undefined || ![url.origin, ...origins].includes(address.origin)) {
       return yield* new A2aError({
         reason: "card",
         message: `The card names an address at another site: ${excerpt(found.url)}`,
@@ -203,6 +202,3 @@ export class A2aClient {
   readonly cancel = (id: string): Effect.Effect<void, never, HttpClient.HttpClient> =>
     Effect.ignore(Effect.flatMap(this.agent, ({ url }) => this.call(url, "CancelTask", { id }, "application/json")))
 }
-
-const safeUrl = (text: string, base: URL): URL | null =>
-  Option.getOrNull(Option.liftThrowable(() => new URL(text, base))())

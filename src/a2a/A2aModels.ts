@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { SessionId } from "../domain/Ids.js"
 
 const NAME = "effect-lexigram/a2a/A2aModels"
 
@@ -160,7 +161,11 @@ const count = Schema.Number.pipe(Schema.int(), Schema.nonNegative())
  */
 export const params = {
   send: Schema.Struct({
-    message: Message,
+    // The context is a session, whose id has no control characters.
+    message: Schema.Struct({
+      ...Message.fields,
+      contextId: Schema.optional(Schema.Union(Schema.Literal(""), SessionId))
+    }),
     configuration: Schema.optional(
       Schema.Struct({
         returnImmediately: Schema.optional(Schema.Boolean),

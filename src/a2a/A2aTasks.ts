@@ -58,9 +58,11 @@ const states: Readonly<Record<RunState, TaskState>> = {
 const runStates = (state: TaskState): ReadonlyArray<RunState> =>
   (Object.keys(states) as ReadonlyArray<RunState>).filter((one) => states[one] === state)
 
+type Sent = typeof params.send.Type.message
+
 const accessOf = ({ userId }: Identity): Pick<Identity, "userId"> => (userId === undefined ? {} : { userId })
 
-const isContext = (id: string | undefined): id is SessionId => id !== undefined && id !== ""
+const isContext = <Id extends string>(id: Id | undefined): id is Exclude<Id, ""> => id !== undefined && id !== ""
 
 /** Lets the failures of the API be those of the protocol. */
 export const ofApi = <A, R>(effect: Effect.Effect<A, ApiError, R>): Effect.Effect<A, CallFailure, R> =>
@@ -188,12 +190,12 @@ export class A2aTasks {
     })
 
   /** Starts a run. The same message of a caller is the same run, so that a call may be repeated. */
-  private begin(message: Message): Effect.Effect<string, CallFailure> {
+  private begin(message: Sent): Effect.Effect<string, CallFailure> {
     return Effect.gen(this, function* () {
       const { agent, caller, sessions } = this
-      const given = isContext(message.contextId) ? message.contextId : ""
-      const key = Sha256.hex([caller.userId ?? "", agent, given, message.messageId].join("\u0000"))
-      const contextId = SessionId.make(given === "" ? `a2a-context-${key}` : given)
+      const given = isContext(message.contextId) ? message.contextId : undefined
+      const key = Sha256.hex([caller.userId ?? "", agent, given ?? "", message.messageId].join("\u0000"))
+      const contextId = given ?? SessionId.make(`a2a-context-${key}`)
       const input = yield* Effect.mapError(
         A2aParts.toInput(message),
         ({ hint, message }) => new CallFailure({ kind: "content", message: hint ? `${message}. ${hint}` : message })
@@ -252,7 +254,7 @@ export class A2aTasks {
   }
 
   /** Takes a message: the id of the task that it began or went on. */
-  readonly take = (message: Message): Effect.Effect<string, CallFailure> =>
+  readonly take = (message: Sent): Effect.Effect<string, CallFailure> =>
     Effect.gen(this, function* () {
       if (message.role !== "ROLE_USER") {
         return yield* new CallFailure({ kind: "params", message: "A message to an agent has the role ROLE_USER" })

@@ -5,7 +5,6 @@ import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStor
 import { agentCardHandler, jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import express from "express"
@@ -209,7 +208,6 @@ describe("an agent elsewhere as a tool", () => {
         response.end("{}")
       })
       let answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => response.end()
-      const gate = yield* Deferred.make<void>()
       const url = yield* listening((request, response) => answer(request, response))
       const card = (target: string, more: object = {}) =>
         JSON.stringify({
@@ -257,7 +255,6 @@ describe("an agent elsewhere as a tool", () => {
         card(`${url}/rpc`, { capabilities: { streaming: true } })
       )
       assert.deepStrictEqual([endless.reason, endless.message.includes("characters")], ["answer", true])
-      yield* Deferred.succeed(gate, undefined)
       const bad = yield* Effect.flip(ask({ url: "file:///etc/passwd" }, "hi"))
       assert.strictEqual(bad.reason, "card")
       // An origin that the application names is trusted.

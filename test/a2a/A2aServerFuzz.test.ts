@@ -36,20 +36,16 @@ const requestOf = (random: SeededRandom.SeededRandom): Request => {
   if (method === "GET") return new Request(url, { method, headers })
   if (random.below(9) > 0) headers.set("content-type", "application/json")
   const parts = random.below(2) === 0 ? [{ text: "go" }] : [valueOf(random)]
-  const message = {
-    messageId: `m${random.below(50)}`,
-    role: "ROLE_USER",
-    parts,
-    [random.pick(members)]: valueOf(random)
-  }
+  const changed = random.below(3) === 0 ? { [random.pick(members)]: valueOf(random) } : {}
+  const context = random.below(2) === 0 ? { contextId: random.pick(StrangeJson.texts) } : {}
+  const message = { ...context, messageId: `m${random.below(50)}`, role: "ROLE_USER", parts, ...changed }
   const params = random.below(2) === 0 ? { message } : random.below(2) === 0 ? { id: "x" } : valueOf(random)
   const call = { jsonrpc: "2.0", id: random.below(5), method: random.pick(methods), params }
-  const changed =
-    random.below(8) === 0 ? { ...call, [random.pick(["id", "jsonrpc", "method"])]: valueOf(random) } : call
+  const sent = random.below(8) === 0 ? { ...call, [random.pick(["id", "jsonrpc", "method"])]: valueOf(random) } : call
   const body =
     random.below(8) === 0
       ? random.pick(StrangeJson.texts)
-      : JSON.stringify(random.below(8) === 0 ? valueOf(random) : changed)
+      : JSON.stringify(random.below(8) === 0 ? valueOf(random) : sent)
   return new Request(url, { method, headers, body })
 }
 
