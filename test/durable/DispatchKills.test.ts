@@ -57,8 +57,8 @@ describe("a process with a queue and schedules on SQLite", () => {
           living.length = 0
           yield* life.process.kill("SIGKILL")
           yield* Scope.close(life.scope, Exit.void)
-          // At last for some minutes of the schedules.
-          yield* Effect.sleep(kill === KILLS ? "3 seconds" : random.below(300))
+          // At last for so many minutes of the schedules that each policy leaves out some.
+          yield* Effect.sleep(kill === KILLS ? "6 seconds" : random.below(300))
           life = yield* start
         }
         yield* ask({ op: "resume", id: "pausing", ...Dispatchers.ann })

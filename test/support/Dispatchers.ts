@@ -345,7 +345,7 @@ export const decided = (read: Read): Effect.Effect<void> =>
   Effect.asVoid(
     Effect.repeat(Effect.delay(checkFirings(read), "100 millis"), {
       until: ({ missed: { once = 0, skip = 0 } }) => once > 0 && skip > 0
-    })
+    }).pipe(Effect.timeout("2 minutes"), Effect.orDie)
   )
 
 /** Checks the claims in the database; gives the most of each kind. */

@@ -75,11 +75,14 @@ export class World {
   readonly fetch = Tool.make("fetch", {
     description: "Fetches the report",
     idempotent: true,
+    // A run whose owner is erased may be interrupted before its step ends.
     handler: () =>
-      Effect.map(this.before(), () => {
-        this.done.push("fetch")
-        return this.result
-      }),
+      Effect.uninterruptible(
+        Effect.map(this.before(), () => {
+          this.done.push("fetch")
+          return this.result
+        })
+      ),
     compensate: (_, result) => Effect.sync(() => void this.done.push(`undo ${String(result).length}`))
   })
 
