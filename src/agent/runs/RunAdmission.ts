@@ -13,6 +13,7 @@ import { RunId, SessionId, UserId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import * as Nearest from "../../internal/text/Nearest.js"
+import * as ClientTool from "../../tool/definition/ClientTool.js"
 import { RunError } from "../record/RunError.js"
 import * as RunPolicy from "../record/RunPolicy.js"
 import { areLabels, type ForkedFrom, type RunRecord } from "../record/RunRecord.js"
@@ -115,6 +116,15 @@ export const admit = (
         return yield* invalid(
           `The policy of the run is not valid: ${policy.left}`,
           "Make it with `RunPolicy.make`: plain data, amounts from 0, times above 0"
+        )
+      }
+    }
+    if (request.clientTools !== undefined) {
+      const tools = ClientTool.fromUnknown(request.clientTools)
+      if (Either.isLeft(tools)) {
+        return yield* invalid(
+          `The tools of the client are not valid: ${tools.left}`,
+          "Give at most 128 tools with a name, a description and the JSON Schema of their parameters"
         )
       }
     }
