@@ -69,3 +69,16 @@ export const apply = (
       onRight: (tools) => Agent.withTools(ToolSet.make(...tools))(agent)
     })
   )
+
+const nobody = Agent.make("nobody")
+
+/** Why a request cannot have these tools. The agent may be unknown: another process runs it. */
+export const problemOf = (
+  agent: Agent.Any | undefined,
+  given: ReadonlyArray<ClientTool.ClientTool>
+): string | undefined => {
+  const equipped = apply(agent ?? nobody, given)
+  if (Either.isLeft(equipped)) return equipped.left
+  const own = agent?.definition.tools.problems ?? []
+  return equipped.right.definition.tools.problems.find((problem) => !own.includes(problem))?.message
+}

@@ -119,7 +119,7 @@ class Local implements Service {
     Effect.gen(this, function* () {
       const agent = this.agents.get(request.agent)
       if (agent === undefined) return yield* RunAdmission.unknownAgent(request.agent, Array.from(this.agents.keys()))
-      const admitted = yield* RunAdmission.admit(request, this.options.versionOf?.(agent))
+      const admitted = yield* RunAdmission.admit(request, this.options.versionOf?.(agent), undefined, agent)
       if (request.runId !== undefined) yield* this.checkNew(admitted)
       const held = yield* SystemAccess.held
       return yield* Effect.uninterruptible(this.accept(agent, request, admitted, held))

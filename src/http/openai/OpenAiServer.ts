@@ -20,6 +20,7 @@ import { Caller, type Identity } from "../api/Authentication.js"
 import * as Refusals from "../api/Refusals.js"
 import { ChatCompletion } from "./ChatCompletion.js"
 import * as ChatRequest from "./ChatRequest.js"
+import * as ClientCalls from "./ClientCalls.js"
 import * as ModelResponses from "./ModelResponses.js"
 import { type Model, OpenAiApi } from "./OpenAiApi.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
@@ -71,13 +72,16 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
       /** A run that ends with the scope. */
       const held = (
         { userId }: Identity,
-        record: Effect.Effect<RunRecord, ApiError>,
+        started: Effect.Effect<RunRecord | ClientCalls.Answered, ApiError>,
         { definition }: Agent.Any
       ): Effect.Effect<OpenAiRun, ApiError, Scope.Scope> =>
         Effect.acquireRelease(
-          Effect.map(record, (started) => {
+          Effect.map(started, (started) => {
             const access = userId === undefined ? {} : { userId }
-            return new OpenAiRun(runs, pending, started, access, options, definition.output !== undefined)
+            const isWhole = definition.output !== undefined
+            return "record" in started
+              ? new OpenAiRun(runs, pending, started.record, access, options, isWhole, started.requests)
+              : new OpenAiRun(runs, pending, started, access, options, isWhole)
           }),
           (run) => run.leave
         )
@@ -91,9 +95,24 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
           Effect.gen(function* () {
             const caller = yield* Caller
             const agent = yield* agentOf(payload.model)
-            const request = yield* ChatRequest.toStart(payload, agent.definition.output !== undefined)
+            const results = ChatRequest.resultsOf(payload)
+            const { userId } = caller
+            const begun =
+              results.length > 0
+                ? ClientCalls.answer(
+                    runs,
+                    pending,
+                    userId === undefined ? {} : { userId },
+                    agent.name,
+                    results,
+                    "messages"
+                  )
+                : Effect.flatMap(
+                    ChatRequest.toStart(payload, agent.definition.output !== undefined, options.callsExpireAfter),
+                    (request) => start(caller, request)
+                  )
             yield* limits.stream(caller)
-            const chat = new ChatCompletion(yield* held(caller, start(caller, request), agent))
+            const chat = new ChatCompletion(yield* held(caller, begun, agent))
             return yield* payload.stream === true
               ? chat.stream(payload.stream_options?.include_usage === true)
               : chat.whole
@@ -106,7 +125,7 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
             yield* limits.stream(caller)
             return yield* responses.create(caller, agent, payload, {
               start: (request) => start(caller, request),
-              hold: (record) => held(caller, record, agent)
+              hold: (begun) => held(caller, begun, agent)
             })
           })
         )
