@@ -51,9 +51,9 @@ export interface AgentRequest {
   /** Limits, retries and fallbacks of this run, as data. Default: those of the agent and the executor. */
   readonly policy?: RunPolicy | undefined
   /**
-   * Tools that the caller executes: a call waits in the inbox of approvals (`PendingApprovals`, the event `QuestionAsked`
-   * with `clientTool`) for its result (`ClientTool.Result`). At most 128. The names of the agent's own tools are taken.
-   * Runs inside do not have them.
+   * Tools that the caller executes: a call waits in the inbox of approvals (`PendingApprovals`, the event
+   * `QuestionAsked` with `clientTool`) for its result (`ClientTool.Result`). At most 128. The names of the agent's own
+   * tools are taken. Runs inside do not have them.
    */
   readonly clientTools?: ReadonlyArray<ClientTool> | undefined
   /** The id of the run, for callers that need it in advance; must be unique. Default: a new id. */

@@ -76,10 +76,8 @@ const capacity = 64
 /** Only agents with guards of their own need it. */
 const guardPipelines = OnDemand.make(() => import("../guard/pipeline/DefaultGuardPipeline.js"))
 
-/** Only runs with a policy need it. */
+/** Only runs with a policy, or with tools of their callers, need these. */
 const policies = OnDemand.make(() => import("./RunPolicies.js"))
-
-/** Only runs with tools of their callers need it. */
 const clients = OnDemand.make(() => import("./ClientTools.js"))
 
 /** Ids that are valid without a check by their schema. */

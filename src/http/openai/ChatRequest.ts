@@ -15,7 +15,8 @@ import { SessionId } from "../../domain/Ids.js"
 import type { Message } from "../../llm/model/LlmClient.js"
 import { type ModelSettings, ReasoningEffort } from "../../llm/model/ModelSettings.js"
 import type { ApiError } from "../api/ApiError.js"
-import { type CallResult, Function, MOST_TOOLS, maybe, ToolChoice, toTools } from "./ClientCalls.js"
+import * as CallerTools from "../chat/CallerTools.js"
+import { type CallResult, maybe, ToolChoice, toTools } from "./ClientCalls.js"
 import { refused } from "./OpenAiFailures.js"
 
 /** The most messages of a request. */
@@ -68,11 +69,7 @@ export const ChatRequest = Schema.Struct({
   stream: maybe(Schema.Boolean),
   stream_options: maybe(Schema.Struct({ include_usage: maybe(Schema.Boolean) })),
   n: maybe(Schema.Number),
-  tools: maybe(
-    Schema.Array(Schema.Struct({ type: Schema.Literal("function"), function: Function })).pipe(
-      Schema.maxItems(MOST_TOOLS)
-    )
-  ),
+  tools: maybe(CallerTools.list(Schema.Struct({ type: Schema.Literal("function"), function: CallerTools.Given }))),
   tool_choice: maybe(ToolChoice),
   functions: maybe(Schema.Array(Schema.Unknown)),
   response_format: maybe(Schema.Struct({ type: Schema.Literal("text", "json_object", "json_schema") })),

@@ -5,7 +5,7 @@
  * @private
  * @since 0.1.0
  */
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -18,24 +18,11 @@ import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import type { ClientTool } from "../../tool/definition/ClientTool.js"
 import { ApiError } from "../api/ApiError.js"
 import * as Refusals from "../api/Refusals.js"
+import * as CallerTools from "../chat/CallerTools.js"
 import { refused } from "./OpenAiFailures.js"
-
-/** The most tools of a request. */
-export const MOST_TOOLS = 128
 
 /** Clients send `null` for what they leave out. */
 export const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
-
-/**
- * A function as a client gives it.
- *
- * @category schemas
- */
-export const Function = Schema.Struct({
-  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128)),
-  description: maybe(Schema.String.pipe(Schema.maxLength(8192))),
-  parameters: maybe(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
-})
 
 /**
  * @category schemas
@@ -48,7 +35,7 @@ export const ToolChoice = Schema.Union(Schema.String, Schema.Record({ key: Schem
  * @category conversions
  */
 export const toTools = (
-  functions: ReadonlyArray<typeof Function.Type>,
+  functions: ReadonlyArray<CallerTools.Given>,
   choice: typeof ToolChoice.Type | null | undefined,
   expiresAfter: Duration.DurationInput | undefined
 ): Effect.Effect<{ readonly clientTools?: ReadonlyArray<ClientTool> }, ApiError> => {
@@ -60,16 +47,8 @@ export const toTools = (
       "Leave `tool_choice` out, or give `auto` or `none`"
     )
   }
-  if (functions.length === 0 || choice === "none") return Effect.succeed({})
-  const millis = Duration.toMillis(expiresAfter ?? "15 minutes")
-  return Effect.succeed({
-    clientTools: functions.map(({ description, name, parameters }) => ({
-      name,
-      ...(description === undefined || description === null ? {} : { description }),
-      ...(parameters === undefined || parameters === null ? {} : { parameters }),
-      ...(Number.isFinite(millis) ? { expiresAfter: millis } : {})
-    }))
-  })
+  const tools = choice === "none" ? [] : functions
+  return Effect.succeed(CallerTools.toClientTools(tools, expiresAfter ?? "15 minutes"))
 }
 
 /**
@@ -114,7 +93,8 @@ export const answer = (
     const found: Array<ApprovalRecord> = []
     for (const { id } of results) {
       const call = Option.getOrUndefined(yield* Effect.catchAll(pending.get(id, access), Refusals.fromApproval))
-      if (call?.request.question?.clientTool !== true || call.request.agent !== agent) return yield* unknownCall
+      if (call === undefined || !CallerTools.isClientCall(call) || call.request.agent !== agent)
+        return yield* unknownCall
       if (call.request.runId !== (found[0] ?? call).request.runId) {
         return yield* refused([place], "invalid_request", "The results are of calls of different runs")
       }

@@ -51,8 +51,8 @@ export class OpenAiRun {
   readonly answer: ChatAnswer
 
   /**
-   * With `isWhole` nothing is sent before the answer is certain: it is data. `answered` are requests of the run that its
-   * caller has answered: the answer is what comes behind them.
+   * With `isWhole` nothing is sent before the answer is certain: it is data. `answered` are requests of the run that
+   * its caller has answered: the answer is what comes behind them.
    */
   constructor(
     private readonly runs: Runs.Service,
@@ -96,13 +96,20 @@ export class OpenAiRun {
 
   /** Whether an event belongs to this answer; `ahead` are the answered requests that were not asked yet. */
   private isNew(event: AgentEvent, ahead: Set<string>): boolean {
-    const isRequest = event._tag === "ApprovalRequested" || event._tag === "QuestionAsked"
-    if (isRequest && this.answered.has(event.id)) {
-      ahead.delete(event.id)
-      return false
+    switch (event._tag) {
+      case "ApprovalRequested":
+      case "QuestionAsked":
+        ahead.delete(event.id)
+        return !this.answered.has(event.id)
+      // What else is asked stays asked until it is answered, and calls keep their arguments.
+      case "ApprovalResolved":
+      case "QuestionAnswered":
+      case "ToolCall":
+      case "ToolResult":
+        return true
+      default:
+        return ahead.size === 0
     }
-    // What else is asked stays asked, and calls keep their arguments.
-    return ahead.size === 0 || isRequest || event._tag === "ToolCall" || event._tag === "ToolResult"
   }
 
   /** What the run has used, once it has ended. */

@@ -43,6 +43,23 @@ const unknownModel = OpenAiFailures.refused(
   "Take a model of GET /openai/v1/models"
 )
 
+/** A run that ends with the scope. */
+const holding =
+  (runs: Runs.Service, pending: PendingApprovals.Service, options: Options) =>
+  (
+    { userId }: Identity,
+    begun: Effect.Effect<RunRecord | ClientCalls.Answered, ApiError>,
+    { definition }: Agent.Any
+  ): Effect.Effect<OpenAiRun, ApiError, Scope.Scope> =>
+    Effect.acquireRelease(
+      Effect.map(begun, (begun) => {
+        const { record, requests } = "record" in begun ? begun : { record: begun, requests: undefined }
+        const access = userId === undefined ? {} : { userId }
+        return new OpenAiRun(runs, pending, record, access, options, definition.output !== undefined, requests)
+      }),
+      (run) => run.leave
+    )
+
 const layer = (options: Options, limits: ApiLimits.Limits) => {
   const agents = new Map(options.agents.map((agent) => [agent.name, agent]))
   const modelOf = (id: string): Model => ({ id, object: "model", created: 0, owned_by: "effect-lexigram" })
@@ -69,22 +86,7 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
           })
         )
       }
-      /** A run that ends with the scope. */
-      const held = (
-        { userId }: Identity,
-        started: Effect.Effect<RunRecord | ClientCalls.Answered, ApiError>,
-        { definition }: Agent.Any
-      ): Effect.Effect<OpenAiRun, ApiError, Scope.Scope> =>
-        Effect.acquireRelease(
-          Effect.map(started, (started) => {
-            const access = userId === undefined ? {} : { userId }
-            const isWhole = definition.output !== undefined
-            return "record" in started
-              ? new OpenAiRun(runs, pending, started.record, access, options, isWhole, started.requests)
-              : new OpenAiRun(runs, pending, started, access, options, isWhole)
-          }),
-          (run) => run.leave
-        )
+      const held = holding(runs, pending, options)
       const responses = new ModelResponses.ModelResponses(runs, pending, sessions, options)
       return handlers
         .handle("openAiModels", () =>

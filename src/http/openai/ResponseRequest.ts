@@ -13,8 +13,9 @@ import { SessionId } from "../../domain/Ids.js"
 import type { Message } from "../../llm/model/LlmClient.js"
 import { ReasoningEffort } from "../../llm/model/ModelSettings.js"
 import type { ApiError } from "../api/ApiError.js"
+import * as CallerTools from "../chat/CallerTools.js"
 import { filePart, MOST_MESSAGES, MOST_PARTS, paramsOf, unreadable } from "./ChatRequest.js"
-import { type CallResult, Function, MOST_TOOLS, maybe, ToolChoice, toTools } from "./ClientCalls.js"
+import { type CallResult, maybe, ToolChoice, toTools } from "./ClientCalls.js"
 import { refused } from "./OpenAiFailures.js"
 
 const Part = Schema.Union(
@@ -96,11 +97,7 @@ export const ResponseRequest = Schema.Struct({
   previous_response_id: maybe(ResponseId),
   conversation: maybe(Schema.Union(SessionId, Schema.Struct({ id: SessionId }))),
   instructions: maybe(Schema.String),
-  tools: maybe(
-    Schema.Array(Schema.extend(Schema.Struct({ type: Schema.Literal("function") }), Function)).pipe(
-      Schema.maxItems(MOST_TOOLS)
-    )
-  ),
+  tools: maybe(CallerTools.list(Schema.extend(Schema.Struct({ type: Schema.Literal("function") }), CallerTools.Given))),
   tool_choice: maybe(ToolChoice),
   text: maybe(
     Schema.Struct({ format: maybe(Schema.Struct({ type: Schema.Literal("text", "json_object", "json_schema") })) })
