@@ -146,6 +146,19 @@ export const rows = [
       { row: `a durable step ${words}, time`, unit: "µs", of: "time", scale: 1 }
     ]
   })),
+  {
+    id: "served",
+    kind: "served",
+    subjects: ["effect-lexigram", "mastra", "bare"],
+    options: { atOnce: 32, deltas: 200 },
+    figures: [
+      { row: "a request of a server", unit: "µs CPU", of: "request", scale: 1 },
+      { row: "requests of a server (more is better)", unit: "a second", of: "rate", scale: 1 },
+      { row: "a delta of a server's stream", unit: "µs CPU", of: "delta", scale: 1 },
+      { row: "request to the first delta", unit: "ms", of: "first", scale: 1 },
+      { row: "request to the first delta beside 31 others", unit: "ms", of: "crowded", scale: 1 }
+    ]
+  },
   search(10_000, "10k"),
   search(100_000, "100k")
 ]

@@ -103,6 +103,7 @@ const statements = async () => {
 
 const measure = async () => {
   if (kind === "statements") return statements()
+  if (kind === "served") return (await import("./served.mjs")).measure(subject, options)
   const made = await make()
   const { deltas, steps } = options
   const kinds = {
