@@ -27,7 +27,9 @@ import * as EventStream from "../http/api/EventStream.js"
 import * as SessionManager from "../session/manager/SessionManager.js"
 import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 import * as A2aFailures from "./A2aFailures.js"
-import { type AgentCard, Call, params, type Update, VERSION } from "./A2aModels.js"
+import * as A2aMethods from "./A2aMethods.js"
+import { type AgentCard, Call, type Update, VERSION } from "./A2aModels.js"
+import * as A2aPush from "./A2aPush.js"
 import * as A2aTasks from "./A2aTasks.js"
 
 /**
@@ -71,13 +73,14 @@ const schemeOf = (scheme: Authentication.Scheme) =>
 const cardOf = (
   { definition: { description = "" }, name }: Agent.Any,
   url: string,
-  schemes: ReadonlyArray<Authentication.Scheme>
+  schemes: ReadonlyArray<Authentication.Scheme>,
+  pushNotifications: boolean
 ): AgentCard => ({
   name,
   description,
   version: "1",
   supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: VERSION }],
-  capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+  capabilities: { streaming: true, pushNotifications, extendedAgentCard: false },
   defaultInputModes: MODES,
   defaultOutputModes: MODES,
   skills: [{ id: name, name, description, tags: [] }],
@@ -96,105 +99,21 @@ const originOf = ({ headers, source }: HttpServerRequest.HttpServerRequest): str
   return `${isSecure ? "https" : "http"}://${host}`
 }
 
-type Respond = Effect.Effect<HttpServerResponse.HttpServerResponse, A2aFailures.CallFailure, Scope.Scope>
-
-type Method = (
-  tasks: A2aTasks.A2aTasks,
-  call: Call,
-  stream: Effect.Effect<void, A2aFailures.CallFailure, Scope.Scope>
-) => Respond
-
-const decoded = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = Schema.decodeUnknown(schema)
-  return ({ params = {} }: Call): Effect.Effect<A, A2aFailures.CallFailure> =>
-    Effect.mapError(
-      decode(params),
-      ({ message }) => new A2aFailures.CallFailure({ kind: "params", message: message.slice(0, 2000) })
+/** The answer to a call of JSON-RPC. */
+const responseOf = (
+  { id }: Call,
+  answer: A2aMethods.Answer,
+  options: Options
+): Effect.Effect<HttpServerResponse.HttpServerResponse, never, Scope.Scope> => {
+  const reply = (result: unknown) => ({ jsonrpc: "2.0", id, result })
+  if (answer._tag === "Value") return Effect.succeed(HttpServerResponse.unsafeJson(reply(answer.value)))
+  return EventStream.response((push) => {
+    const sent = (updates: ReadonlyArray<Update>) =>
+      push(updates.map((update) => ({ data: JSON.stringify(reply(update)) })))
+    return Effect.zipRight(sent([answer.head]), answer.follow(sent)).pipe(
+      Effect.catchAll((failure) => push([{ data: JSON.stringify(A2aFailures.toReply(id, failure)) }]))
     )
-}
-
-const send = decoded(params.send)
-const task = decoded(params.task)
-const list = decoded(params.list)
-
-const replied = (id: Call["id"], result: unknown) => HttpServerResponse.unsafeJson({ jsonrpc: "2.0", id, result })
-
-const noPush = Effect.fail(
-  new A2aFailures.CallFailure({ kind: "push", message: "This server sends no push notifications: poll or subscribe" })
-)
-
-const methodsOf = (options: Options): ReadonlyMap<string, Method> => {
-  const frameOf = (id: Call["id"], result: unknown): EventStream.Frame => ({
-    data: JSON.stringify({ jsonrpc: "2.0", id, result })
-  })
-  const streamed = (tasks: A2aTasks.A2aTasks, call: Call, id: string): Respond =>
-    Effect.flatMap(tasks.head(id), (head) =>
-      EventStream.response((push) => {
-        const sent = (updates: ReadonlyArray<Update>) => push(updates.map((update) => frameOf(call.id, update)))
-        return Effect.zipRight(sent([head]), tasks.follow(id, sent)).pipe(
-          Effect.catchAll((failure) => push([{ data: JSON.stringify(A2aFailures.toReply(call.id, failure)) }]))
-        )
-      }, options)
-    )
-  const taken = (call: Call, tasks: A2aTasks.A2aTasks) =>
-    Effect.flatMap(send(call), ({ configuration, message }) =>
-      configuration?.taskPushNotificationConfig === undefined
-        ? Effect.map(tasks.take(message), (id) => ({
-            id,
-            isImmediate: configuration?.returnImmediately === true
-          }))
-        : noPush
-    )
-  return new Map<string, Method>([
-    [
-      "SendMessage",
-      (tasks, call, stream) =>
-        Effect.gen(function* () {
-          yield* stream
-          const { id, isImmediate } = yield* taken(call, tasks)
-          return replied(call.id, { task: yield* isImmediate ? tasks.get(id) : tasks.settled(id) })
-        })
-    ],
-    [
-      "SendStreamingMessage",
-      (tasks, call, stream) =>
-        Effect.zipRight(
-          stream,
-          Effect.flatMap(taken(call, tasks), ({ id }) => streamed(tasks, call, id))
-        )
-    ],
-    [
-      "SubscribeToTask",
-      (tasks, call, stream) =>
-        Effect.zipRight(
-          stream,
-          Effect.flatMap(task(call), ({ id }) => streamed(tasks, call, id))
-        )
-    ],
-    [
-      "GetTask",
-      (tasks, call) =>
-        Effect.flatMap(task(call), ({ id }) => Effect.map(tasks.get(id), (task) => replied(call.id, task)))
-    ],
-    [
-      "ListTasks",
-      (tasks, call) =>
-        Effect.flatMap(list(call), (filter) => Effect.map(tasks.list(filter), (page) => replied(call.id, page)))
-    ],
-    [
-      "CancelTask",
-      (tasks, call) =>
-        Effect.flatMap(task(call), ({ id }) => Effect.map(tasks.cancel(id), (task) => replied(call.id, task)))
-    ],
-    ["CreateTaskPushNotificationConfig", () => noPush],
-    ["GetTaskPushNotificationConfig", () => noPush],
-    ["ListTaskPushNotificationConfigs", () => noPush],
-    ["DeleteTaskPushNotificationConfig", () => noPush],
-    [
-      "GetExtendedAgentCard",
-      () => new A2aFailures.CallFailure({ kind: "card", message: "There is no other card than the public one" })
-    ]
-  ])
+  }, options)
 }
 
 const unknownMethod = new A2aFailures.CallFailure({ kind: "method", message: "A2A 1.0 has no such method" })
@@ -210,23 +129,39 @@ const checkVersion = ({
     : new A2aFailures.CallFailure({ kind: "version", message: `This server speaks version ${VERSION} of A2A` })
 }
 
-const callOf = Schema.decodeUnknownOption(Call)
+const decodeCall = Schema.decodeUnknownOption(Call)
 
 const unknownAgent = new ApiError({ reason: "unknown", message: "This server offers no agent with this name" })
 
 const layer = (options: Options, limits: ApiLimits.Limits) => {
   const agents = new Map(options.agents.map((agent) => [agent.name, agent]))
-  const methods = methodsOf(options)
   return HttpApiBuilder.group(Api, "a2a", (handlers) =>
     Effect.gen(function* () {
       const runs = yield* Runs.Runs
       const pending = yield* PendingApprovals.PendingApprovals
       const sessions = Option.getOrUndefined(yield* Effect.serviceOption(SessionManager.SessionManager))
+      const push = Option.getOrUndefined(yield* Effect.serviceOption(A2aPush.A2aPush))
       const { schemes } = yield* Authentication.Authentication
+      const callOf = (agent: string, caller: Authentication.Identity): A2aMethods.Call => ({
+        tasks: new A2aTasks.A2aTasks({
+          agent,
+          caller,
+          runs,
+          pending,
+          options,
+          sessions,
+          policy: limits.policy(caller)
+        }),
+        caller: { agent, ...(caller.userId === undefined ? {} : { userId: caller.userId }) },
+        push,
+        stream: A2aTasks.ofApi(limits.stream(caller))
+      })
       const card = (agent: Agent.Any | undefined, request: HttpServerRequest.HttpServerRequest) => {
         if (agent === undefined) return unknownAgent
         const base = (options.url ?? originOf(request)).replace(/\/$/, "")
-        return Effect.succeed(cardOf(agent, `${base}/a2a/${encodeURIComponent(agent.name)}`, schemes))
+        return Effect.succeed(
+          cardOf(agent, `${base}/a2a/${encodeURIComponent(agent.name)}`, schemes, push !== undefined)
+        )
       }
       return handlers
         .handle("a2aServerCard", ({ request }) => Effect.orDie(card(options.agents[0], request)))
@@ -235,15 +170,18 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
           Effect.gen(function* () {
             const caller = yield* Authentication.Caller
             if (!agents.has(path.agent)) return yield* unknownAgent
-            const call = Option.getOrUndefined(callOf(payload))
-            const method = call === undefined ? undefined : methods.get(call.method)
-            const tasks = new A2aTasks.A2aTasks(path.agent, caller, runs, pending, sessions, limits, options)
+            const call = Option.getOrUndefined(decodeCall(payload))
+            const method = call === undefined ? undefined : A2aMethods.methods.get(call.method)
             const response =
               call === undefined
                 ? notACall
                 : Effect.zipRight(
                     checkVersion(request),
-                    method === undefined ? unknownMethod : method(tasks, call, A2aTasks.ofApi(limits.stream(caller)))
+                    method === undefined
+                      ? unknownMethod
+                      : Effect.flatMap(method(callOf(path.agent, caller), call.params), (answer) =>
+                          responseOf(call, answer, options)
+                        )
                   )
             return yield* Effect.catchAll(response, (failure) =>
               HttpServerResponse.unsafeJson(A2aFailures.toReply(call?.id ?? null, failure))
@@ -257,7 +195,8 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
 /**
  * The agents for `AgentServer.layer({ agents, edges: [edge] })`: each at `/a2a/<agent>` by JSON-RPC, with its card at
  * `/a2a/<agent>/.well-known/agent-card.json`. Cards are public. A task is a run, its context a session where the server
- * keeps sessions. A caller that leaves does not end its task.
+ * keeps sessions. A caller that leaves does not end its task. With a layer of `A2aPush` in the context of the server it
+ * notifies callers of their tasks.
  *
  * @example
  * ```ts

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { A2aPush } from "../../src/a2a/A2aPush.js"
 import type { AgentExecutor } from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import type * as Agent from "../../src/agent/definition/AgentDefinition.js"
@@ -31,7 +32,9 @@ export interface Setup extends Omit<AgentServer.Options, "agents"> {
   readonly authentication?: Layer.Layer<Authentication.Authentication, any>
   /** Given to the executor, and served. */
   readonly sessions?: Layer.Layer<Sessions.Out> | undefined
-  readonly webhooks?: Layer.Layer<RunWebhooks.RunWebhooks, never, Runs.Runs> | undefined
+  readonly webhooks?:
+    | Layer.Layer<RunWebhooks.RunWebhooks | A2aPush, never, Runs.Runs | PendingApprovals.PendingApprovals>
+    | undefined
   /** Served too. */
   readonly others?: Layer.Layer<never> | undefined
   readonly runs?: Omit<LocalRuns.Options<ReadonlyArray<Agent.Any>>, "agents">
