@@ -32,9 +32,8 @@ export interface Setup extends Omit<AgentServer.Options, "agents"> {
   readonly authentication?: Layer.Layer<Authentication.Authentication, any>
   /** Given to the executor, and served. */
   readonly sessions?: Layer.Layer<Sessions.Out> | undefined
-  readonly webhooks?:
-    | Layer.Layer<RunWebhooks.RunWebhooks | A2aPush, never, Runs.Runs | PendingApprovals.PendingApprovals>
-    | undefined
+  readonly webhooks?: Layer.Layer<RunWebhooks.RunWebhooks, never, Runs.Runs> | undefined
+  readonly push?: Layer.Layer<A2aPush, never, Runs.Runs | PendingApprovals.PendingApprovals> | undefined
   /** Served too. */
   readonly others?: Layer.Layer<never> | undefined
   readonly runs?: Omit<LocalRuns.Options<ReadonlyArray<Agent.Any>>, "agents">
@@ -59,7 +58,7 @@ export const services = ({
   runs,
   script = () => "hi",
   sessions
-}: Omit<Setup, "webhooks">) => {
+}: Omit<Setup, "push" | "webhooks">) => {
   const log = RunLog.layerMemory()
   const steering = Steering.layer()
   const approvals = PendingApprovals.layerMemory()
@@ -139,6 +138,7 @@ export const start = (setup: Setup) =>
       authentication: _,
       model: __,
       others: ___,
+      push = Layer.empty,
       runs: ____,
       script: _____,
       sessions: ______,
@@ -147,7 +147,7 @@ export const start = (setup: Setup) =>
     } = setup
     const http = NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })
     const layer = AgentServer.layer({ ...options, agents }).pipe(
-      Layer.provideMerge(Layer.merge(http, Layer.provideMerge(webhooks, services(setup))))
+      Layer.provideMerge(Layer.merge(http, Layer.provideMerge(Layer.merge(webhooks, push), services(setup))))
     )
     const context = yield* Layer.build(Layer.orDie(layer))
     const url = yield* Effect.provide(HttpServer.addressFormattedWith(Effect.succeed), context)

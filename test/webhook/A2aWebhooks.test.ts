@@ -38,7 +38,7 @@ const serve = (options: A2aWebhooks.Options = {}, setup: Partial<AgentServers.Se
     agents,
     edges: [A2aServer.make({ agents, quiet: "1 millis" })],
     ...setup,
-    webhooks: Layer.orDie(Layer.provide(A2aWebhooks.layer({ ...here, ...options }), WorkflowEngine.layerMemory))
+    push: Layer.orDie(Layer.provide(A2aWebhooks.layer({ ...here, ...options }), WorkflowEngine.layerMemory))
   })
 }
 
