@@ -11,29 +11,13 @@ import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Sessions from "../../src/session/Sessions.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as Elicitation from "../../src/tool/Elicitation.js"
-import { all, answerOf, clientOf, dataPart, refused, said, send, textOf } from "../support/A2aClients.js"
+import { all, answerOf, clientOf, collected, dataPart, refused, said, send, textOf } from "../support/A2aClients.js"
 import * as AgentServers from "../support/AgentServers.js"
 import * as InnerApproval from "../support/InnerApproval.js"
 import * as StagedModel from "../support/StagedModel.js"
 
 const sessions = Layer.orDie(Sessions.layer())
 const { TaskState } = A2a
-
-/** What a reader of a stream has at its end. */
-const collected = (updates: ReadonlyArray<A2a.StreamResponse | void>) => {
-  const states: Array<A2a.TaskState | undefined> = []
-  let parts: ReadonlyArray<A2a.Part> = []
-  for (const update of updates) {
-    const payload = update?.payload
-    if (payload?.$case === "task") states.push(payload.value.status?.state)
-    if (payload?.$case === "statusUpdate") states.push(payload.value.status?.state)
-    if (payload?.$case === "artifactUpdate") {
-      const { append, artifact } = payload.value
-      parts = append ? [...parts, ...(artifact?.parts ?? [])] : (artifact?.parts ?? [])
-    }
-  }
-  return { states, parts, text: textOf(parts) }
-}
 
 const staged = (answers: StagedModel.Answers) => Layer.succeed(LlmClient.LlmClient, StagedModel.make(answers))
 

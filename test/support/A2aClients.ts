@@ -15,7 +15,8 @@ export const clientOf = (url: string, agent: string, user = "ann", binding: "JSO
     const fetchImpl: typeof fetch = (input, init) =>
       fetch(input, { ...init, headers: { ...(init?.headers as object), authorization: `Bearer token-${user}` } })
     const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-      transports: [new (binding === "JSONRPC" ? JsonRpcTransportFactory : RestTransportFactory)({ fetchImpl })]
+      transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl })],
+      preferredTransports: [binding]
     })
     return new ClientFactory(options).createFromUrl(url, `/a2a/${agent}/.well-known/agent-card.json`)
   })
@@ -77,3 +78,19 @@ export const all = (stream: AsyncGenerator<A2a.StreamResponse>) =>
     for await (const update of stream) updates.push(update)
     return updates
   })
+
+/** What a reader of a stream has at its end. */
+export const collected = (updates: ReadonlyArray<A2a.StreamResponse | void>) => {
+  const states: Array<A2a.TaskState | undefined> = []
+  let parts: ReadonlyArray<A2a.Part> = []
+  for (const update of updates) {
+    const payload = update?.payload
+    if (payload?.$case === "task") states.push(payload.value.status?.state)
+    if (payload?.$case === "statusUpdate") states.push(payload.value.status?.state)
+    if (payload?.$case === "artifactUpdate") {
+      const { append, artifact } = payload.value
+      parts = append ? [...parts, ...(artifact?.parts ?? [])] : (artifact?.parts ?? [])
+    }
+  }
+  return { states, parts, text: textOf(parts) }
+}
