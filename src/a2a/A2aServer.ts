@@ -135,10 +135,10 @@ const layerRpc = (options: Options, limits: ApiLimits.Limits) => {
 }
 
 /**
- * The agents for `AgentServer.layer({ agents, edges: [edge] })`: each at `/a2a/<agent>` by JSON-RPC and by HTTP+JSON, with
- * its card at `/a2a/<agent>/.well-known/agent-card.json`. Cards are public. A task is a run, its context a session where the server
- * keeps sessions. A caller that leaves does not end its task. With a layer of `A2aPush` in the context of the server it
- * notifies callers of their tasks.
+ * The agents for `AgentServer.layer({ agents, edges: [edge] })`: each at `/a2a/<agent>` by JSON-RPC and by HTTP+JSON,
+ * with its card at `/a2a/<agent>/.well-known/agent-card.json`. Cards are public. A task is a run, its context a session
+ * where the server keeps sessions. A caller that leaves does not end its task. With a layer of `A2aPush` in the context
+ * of the server it notifies callers of their tasks.
  *
  * @example
  * ```ts
