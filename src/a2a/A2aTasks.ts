@@ -7,10 +7,7 @@
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { RunPolicy } from "../agent/record/RunPolicy.js"
 import { isEnded, type RunRecord, type RunState } from "../agent/record/RunRecord.js"
 import type * as Runs from "../agent/runs/Runs.js"
@@ -21,6 +18,7 @@ import * as ApiModels from "../http/api/ApiModels.js"
 import * as ApprovalEndpoints from "../http/api/ApprovalEndpoints.js"
 import type { Identity } from "../http/api/Authentication.js"
 import * as Refusals from "../http/api/Refusals.js"
+import * as AskedEvents from "../http/chat/AskedEvents.js"
 import * as Sha256 from "../internal/text/Sha256.js"
 import type * as SessionManager from "../session/manager/SessionManager.js"
 import type * as PendingApprovals from "../tool/approval/PendingApprovals.js"
@@ -33,14 +31,11 @@ import { A2aStream, ANSWER } from "./A2aStream.js"
  * @category models
  */
 export interface Options {
-  /**
-   * While calls of a task are open, it is asked whether a person is asked there when no event came for this long, then
-   * less and less often up to every 4 seconds. Default 250 milliseconds.
-   */
+  /** How long nothing else goes on in a task that waits for a person before it needs input; default 250 milliseconds. */
   readonly quiet?: Duration.DurationInput | undefined
 }
 
-/** The longest time between two looks for requests, in milliseconds. */
+/** The longest time between two looks for requests that are announced, in milliseconds. */
 const MOST_QUIET = 4_000
 
 /** The label of the runs of a context. */
@@ -298,25 +293,6 @@ export class A2aTasks {
       }
     }))
 
-  /** The next events, or what the run asks of persons: that of an agent inside is no event of the run. */
-  private nextOrWaiting<A>(
-    id: string,
-    known: ReadonlyArray<string>,
-    next: Effect.Effect<A, CallFailure>
-  ): Effect.Effect<A | ReadonlyArray<ApiModels.WaitingRequest>, CallFailure, Scope.Scope> {
-    return Effect.gen(this, function* () {
-      const pulled = yield* Effect.forkScoped(next)
-      let wait = Duration.toMillis(this.parts.options.quiet ?? "250 millis")
-      for (;;) {
-        const events = yield* Effect.timeoutOption(Fiber.join(pulled), wait)
-        if (Option.isSome(events)) return events.value
-        const requests = yield* this.requests(id)
-        if (requests.some((request) => !known.includes(request.id))) return requests
-        wait = Math.min(MOST_QUIET, wait * 2)
-      }
-    })
-  }
-
   /**
    * Sends the updates of a task until it has ended, or needs input and nothing else goes on. Requests that are known
    * already are not waited for.
@@ -329,21 +305,25 @@ export class A2aTasks {
     Effect.scoped(
       Effect.gen(this, function* () {
         const ids = this.contextOf(yield* this.record(id))
-        const stream = new A2aStream({ taskId: id, ...ids })
-        const pull = yield* Stream.toPull(this.runs.events(id, this.access))
-        const next = Effect.catchAll(Effect.asSome(pull), (end) =>
-          Option.isSome(end) ? ofApi(Refusals.fromRun(end.value)) : Effect.succeedNone
-        )
-        for (;;) {
-          const found = stream.mayWait ? yield* this.nextOrWaiting(id, known, next) : yield* next
-          if (!Option.isOption(found)) {
-            const message = A2aParts.fromRequests(found, { taskId: id, ...ids })
+        const { options, pending } = this.parts
+        const stream = new A2aStream({ taskId: id, ...ids }, new Set(known))
+        const pull = ofApi(Refusals.ofRun(yield* AskedEvents.toPull(this.runs, pending, id, this.access)))
+        const quiet = Duration.toMillis(options.quiet ?? "250 millis")
+        for (let wait = quiet; ; ) {
+          const found = stream.isWaiting ? yield* Effect.timeoutOption(pull, wait) : Option.some(yield* pull)
+          if (Option.isNone(found)) {
+            // A request is announced before it is kept.
+            const requests = (yield* this.requests(id)).filter((request) => !known.includes(request.id))
+            wait = Math.min(MOST_QUIET, wait * 2)
+            if (requests.length === 0) continue
+            const message = A2aParts.fromRequests(requests, { taskId: id, ...ids })
             const status = { state: "TASK_STATE_INPUT_REQUIRED" as const, message }
             yield* send([{ statusUpdate: { taskId: id, ...ids, status } }])
-            return found
+            return requests
           }
-          if (Option.isNone(found)) return []
-          yield* send(stream.pushAll(found.value))
+          if (Option.isNone(found.value)) return []
+          wait = quiet
+          yield* send(stream.pushAll(found.value.value))
         }
       })
     )

@@ -32,10 +32,7 @@ import * as WebhookDelivery from "./WebhookDelivery.js"
  * @category models
  */
 export interface Options extends WebhookDelivery.Options {
-  /**
-   * While calls of a task are open, it is asked whether a person is asked there when no event came for this long, then
-   * less and less often up to every 4 seconds. Default 250 milliseconds.
-   */
+  /** How long nothing else goes on in a task that waits for a person before this is told; default 250 milliseconds. */
   readonly quiet?: Duration.DurationInput | undefined
 }
 

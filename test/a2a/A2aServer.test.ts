@@ -3,6 +3,7 @@ import type { Client } from "@a2a-js/sdk/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as A2aServer from "../../src/a2a/A2aServer.js"
@@ -162,6 +163,30 @@ describe("agents by A2A, with the client of its SDK", () => {
       assert.notInclude(denied.text, "paid 5")
       const over = yield* refused(() => client.sendMessage(said("more", { taskId: id })))
       assert.strictEqual(over.name, "UnsupportedOperationError")
+    })
+  )
+
+  it.scopedLive("need input once nothing else goes on in them for so long (quiet)", () =>
+    Effect.gen(function* () {
+      const agents = [Agent.make("clerk", { tools: [pay] })]
+      for (const quiet of ["1 millis", "1 hour"] as const) {
+        const { ask, url } = yield* AgentServers.start({
+          agents,
+          edges: [A2aServer.make({ agents, quiet })],
+          script: InnerApproval.script
+        })
+        const client = yield* clientOf(url, "clerk")
+        const sent = yield* Effect.fork(send(client, said("pay")))
+        const { json } = yield* Effect.repeat(Effect.delay(ask("/v1/approvals"), "5 millis"), {
+          until: ({ json }) => json.approvals.length > 0
+        })
+        if (quiet === "1 hour") {
+          yield* ask(`/v1/approvals/${json.approvals[0].id}/decision`, { body: { decision: "approve" } })
+        }
+        const { status } = yield* Fiber.join(sent)
+        const { TASK_STATE_COMPLETED, TASK_STATE_INPUT_REQUIRED } = TaskState
+        assert.strictEqual(status?.state, quiet === "1 hour" ? TASK_STATE_COMPLETED : TASK_STATE_INPUT_REQUIRED)
+      }
     })
   )
 
