@@ -31,7 +31,7 @@ import { A2aStream, ANSWER } from "./A2aStream.js"
  * @category models
  */
 export interface Options {
-  /** How long nothing else goes on in a task that waits for a person before it needs input; default 250 milliseconds. */
+  /** How long nothing else goes on in a task that waits for a person before it needs input; default 250 ms. */
   readonly quiet?: Duration.DurationInput | undefined
 }
 

@@ -32,7 +32,7 @@ import * as WebhookDelivery from "./WebhookDelivery.js"
  * @category models
  */
 export interface Options extends WebhookDelivery.Options {
-  /** How long nothing else goes on in a task that waits for a person before this is told; default 250 milliseconds. */
+  /** How long nothing else goes on in a task that waits for a person before this is told; default 250 ms. */
   readonly quiet?: Duration.DurationInput | undefined
 }
 
