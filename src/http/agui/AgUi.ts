@@ -47,7 +47,7 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
       const readers = yield* RunReaders.make(options.grace ?? "10 seconds")
       const chats = new ChatRuns(runs, pending, Option.getOrUndefined(sessions), limits.policy)
       const threads = new AgUiThreads(runs, pending, chats, options.state === true)
-      const follower = new AgUiFollow.AgUiFollow(runs, threads, readers, options)
+      const follower = new AgUiFollow.AgUiFollow(runs, pending, threads, readers, options)
       return handlers
         .handle("agUiRun", ({ path: { agent }, payload }) =>
           Effect.gen(function* () {

@@ -105,15 +105,9 @@ export class AgUiStream extends AgUiTexts {
     return this.isOver
   }
 
-  /** Whether a person must decide or answer something, as far as the run itself asks. */
+  /** Whether a person must decide or answer something, also for an inner run. */
   get isWaiting(): boolean {
     return this.requests.size > 0
-  }
-
-  /** Whether a call is open: it may ask a person, by an inner run too. */
-  get mayWait(): boolean {
-    for (const { isOpen } of this.calls.values()) if (isOpen) return true
-    return this.isWaiting
   }
 
   /** Whether nothing goes on but waiting for a person. */
@@ -138,7 +132,9 @@ export class AgUiStream extends AgUiTexts {
   /** The events of an event. */
   push(event: AgentEvent): ReadonlyArray<AgUiEvent> {
     this.events = []
-    if (this.isOver || event.runId !== this.options.runId) return []
+    if (this.isOver) return []
+    this.trackRequest(event)
+    if (event.runId !== this.options.runId) return []
     if (this.isBehind(event)) this.endSilence()
     this.add(event)
     return this.events
@@ -187,6 +183,20 @@ export class AgUiStream extends AgUiTexts {
       }
       default:
         return event._tag === "Finished" || event._tag === "Error"
+    }
+  }
+
+  private trackRequest(event: AgentEvent): void {
+    switch (event._tag) {
+      case "ApprovalRequested":
+      case "QuestionAsked":
+        if (this.options.answered?.has(event.id) !== true) this.requests.set(event.id, event.toolCallId)
+        return
+      case "ApprovalResolved":
+      case "QuestionAnswered":
+        this.requests.delete(event.id)
+        return
+      default:
     }
   }
 
@@ -240,15 +250,9 @@ export class AgUiStream extends AgUiTexts {
     switch (event._tag) {
       case "ApprovalRequested":
         this.callOf(event.toolCallId, event.name, event.params)
-        if (this.options.answered?.has(event.id) !== true) this.requests.set(event.id, event.toolCallId)
         return
       case "QuestionAsked":
         this.callOf(event.toolCallId, event.name, null)
-        if (this.options.answered?.has(event.id) !== true) this.requests.set(event.id, event.toolCallId)
-        return
-      case "ApprovalResolved":
-      case "QuestionAnswered":
-        this.requests.delete(event.id)
         return
       case "ToolProgress": {
         const { done, id, message, name, partial, total } = event
