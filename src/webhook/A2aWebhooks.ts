@@ -18,7 +18,7 @@ import * as Schema from "effect/Schema"
 import type { CallFailure } from "../a2a/A2aFailures.js"
 import { PushConfig } from "../a2a/A2aModels.js"
 import { A2aPush, type Owned, type Shown } from "../a2a/A2aPush.js"
-import * as A2aTasks from "../a2a/A2aTasks.js"
+import type * as Tasks from "../a2a/A2aTasks.js"
 import * as Runs from "../agent/runs/Runs.js"
 import { RunId, UserId } from "../domain/Ids.js"
 import { WebhookError } from "../http/webhook/WebhookError.js"
@@ -191,7 +191,7 @@ const again = Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("
 
 const isUnknown = ({ kind }: CallFailure): boolean => kind === "task"
 
-const deliver = (configs: Configs, delivery: WebhookDelivery.Delivery, tasksOf: (task: Owned) => A2aTasks.A2aTasks) => {
+const deliver = (configs: Configs, delivery: WebhookDelivery.Delivery, tasksOf: (task: Owned) => Tasks.A2aTasks) => {
   const attempt = (task: Owned, executionId: string, kept: Kept): Effect.Effect<WebhookDelivery.Answer> =>
     Effect.gen(function* () {
       if (yield* configs.isGone(executionId)) return "refused" as const
@@ -243,8 +243,9 @@ export const layer = (
       const runs = yield* Runs.Runs
       const pending = yield* PendingApprovals.PendingApprovals
       const configs = new Configs(engine)
-      const tasksOf = ({ agent, userId }: Owned) =>
-        new A2aTasks.A2aTasks({ agent, caller: { userId }, runs, pending, options })
+      // Loaded here, so that the entry stays light for those who use SignedWebhooks alone.
+      const { A2aTasks } = yield* Effect.promise(() => import("../a2a/A2aTasks.js"))
+      const tasksOf = ({ agent, userId }: Owned) => new A2aTasks({ agent, caller: { userId }, runs, pending, options })
       yield* engine.register(workflow, deliver(configs, delivery, tasksOf))
       return {
         check: ({ url }) => delivery.check(url),
