@@ -331,9 +331,11 @@ export class A2aTasks {
   /** Waits until a task has ended, or asks something that is not known. */
   readonly changed = (id: string, known: ReadonlyArray<string> = []) =>
     Effect.gen(this, function* () {
-      const requests = yield* this.follow(id, () => Effect.void, known)
+      // The events of a run that has ended may be gone.
+      const hasEnded = isEnded((yield* this.record(id)).state)
+      const requests = hasEnded ? [] : yield* this.follow(id, () => Effect.void, known)
       const isOver = requests.length === 0
-      if (isOver) yield* Effect.ignore(this.runs.await(id, this.access))
+      if (isOver && !hasEnded) yield* Effect.ignore(this.runs.await(id, this.access))
       return { isOver, requests: requests.map((request) => request.id) }
     })
 
