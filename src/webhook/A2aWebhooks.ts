@@ -204,6 +204,7 @@ const deliver = (configs: Configs, delivery: WebhookDelivery.Delivery, tasksOf: 
     Effect.gen(function* () {
       const { runId } = task
       const kept = yield* DurableDeferred.await(config)
+      /** The requests that were told, which may wait on. */
       let known: ReadonlyArray<string> = []
       for (let number = 0; ; number++) {
         const state = yield* Activity.make({
@@ -218,7 +219,7 @@ const deliver = (configs: Configs, delivery: WebhookDelivery.Delivery, tasksOf: 
         })
         yield* delivery.repeat(attempt(task, executionId, kept), { runId, part: `${number}~` })
         if (state.isOver) return
-        known = state.requests
+        known = [...known, ...state.requests]
       }
     })
 }

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { A2aPush } from "../../src/a2a/A2aPush.js"
 import * as A2aServer from "../../src/a2a/A2aServer.js"
@@ -19,6 +20,8 @@ import * as InMemoryMemoryStore from "../../src/memory/search/InMemoryMemoryStor
 import * as OwnerData from "../../src/persistence/OwnerData.js"
 import * as SqlOwnerData from "../../src/persistence/SqlOwnerData.js"
 import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as Elicitation from "../../src/tool/Elicitation.js"
 import * as A2aWebhooks from "../../src/webhook/A2aWebhooks.js"
 import { say, start } from "../durable/DurableProcesses.js"
 import { clientOf, refused, said, send } from "../support/A2aClients.js"
@@ -137,6 +140,50 @@ describe("push notifications of A2A, with the client of its SDK", () => {
         assert.strictEqual(stateOf(ended), TaskState.TASK_STATE_COMPLETED)
         assert.include(ended.body, "paid 5")
       }
+    })
+  )
+
+  it.scopedLive("tell once of each request of a task that asks more while it waits", () =>
+    Effect.gen(function* () {
+      const { got, url: hook } = yield* receiver()
+      const gate = yield* Deferred.make<void>()
+      const order = Tool.make("order", {
+        description: "Orders",
+        parameters: {},
+        handler: () =>
+          Effect.zipRight(
+            Deferred.await(gate),
+            Effect.as(Elicitation.ask({ message: "Which?", schema: Schema.Struct({ size: Schema.String }) }), "ordered")
+          )
+      })
+      const calls = [
+        { name: "pay", params: { amount: 5 } },
+        { name: "order", params: {} }
+      ]
+      const { ask, url } = yield* serve(
+        {},
+        {
+          agents: [Agent.make("clerk", { tools: [InnerApproval.pay, order] as never })],
+          script: ({ messages }) => (messages.at(-1)?.role === "user" ? { calls } : "done")
+        }
+      )
+      const client = yield* clientOf(url, "clerk")
+      const { id } = yield* send(client, saidWith("go", configOf("", hook)))
+      const first = yield* Queue.take(got)
+      assert.include(first.body, '"tool":"pay"')
+      yield* Deferred.succeed(gate, undefined)
+      const second = yield* Queue.take(got)
+      assert.include(second.body, "Which?")
+      assert.include(second.body, '"tool":"pay"')
+      const { json } = yield* ask(`/v1/approvals?runId=${id}`)
+      for (const { id: requestId, question } of json.approvals) {
+        const params = question === undefined ? {} : { params: { size: "large" } }
+        yield* ask(`/v1/approvals/${encodeURIComponent(requestId)}/decision`, {
+          body: { decision: "approve", ...params }
+        })
+      }
+      assert.strictEqual(stateOf(yield* Queue.take(got)), TaskState.TASK_STATE_COMPLETED)
+      assert.strictEqual(yield* Queue.size(got), 0)
     })
   )
 
