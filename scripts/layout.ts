@@ -177,10 +177,12 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "mcp/offer": "what MCP servers offer: prompts, resources, skills, memory; and the clients that they serve",
     a2a: "agents to other agents by the Agent2Agent protocol, and those of others as tools",
     rpc: "agents over Effect RPC",
-    webhook: "tells addresses of the end of runs, across processes",
     "testing/vector": "the suite of vector indexes"
   },
-  { "mcp/server": "MCP servers over stdio and HTTP: agents and tools for the clients of the protocol" }
+  {
+    "mcp/server": "MCP servers over stdio and HTTP: agents and tools for the clients of the protocol",
+    webhook: "tells addresses of the end of runs and of the states of tasks, across processes"
+  }
 ]
 
 /** The floor of a folder, from 0. */

@@ -1,12 +1,14 @@
 /**
- * Failures as the protocol writes them: errors of JSON-RPC with a code of A2A.
+ * Failures as the protocol writes them: errors of JSON-RPC with a code of A2A, and `google.rpc.Status` in HTTP+JSON.
  *
  * @private
  * @since 0.1.0
  */
 import * as Data from "effect/Data"
-import type { ApiError, Reason } from "../http/api/ApiError.js"
+import * as ApiErrors from "../http/api/ApiError.js"
 import type { Call } from "./A2aModels.js"
+
+type ApiError = ApiErrors.ApiError
 
 /** The codes, and the reasons under which `google.rpc.ErrorInfo` names those of A2A. */
 const codes = {
@@ -35,9 +37,11 @@ export type Kind = keyof typeof codes
 export class CallFailure extends Data.TaggedError("CallFailure")<{
   readonly kind: Kind
   readonly message: string
+  /** The failure of the API that it is. */
+  readonly api?: ApiError | undefined
 }> {}
 
-const kinds: Readonly<Record<Reason, Kind>> = {
+const kinds: Readonly<Record<ApiErrors.Reason, Kind>> = {
   invalid: "params",
   unauthenticated: "request",
   forbidden: "request",
@@ -55,28 +59,90 @@ const kinds: Readonly<Record<Reason, Kind>> = {
 /**
  * @category conversions
  */
-export const fromApi = ({ hint, issues = [], message, reason }: ApiError): CallFailure => {
+export const fromApi = (api: ApiError): CallFailure => {
+  const { hint, issues = [], message, reason } = api
   const [issue] = issues
   const detail = issue === undefined || issue.message === message ? "" : `: ${issue.message}`
   return new CallFailure({
+    api,
     kind: kinds[reason],
     message: `${message}${detail}${hint === undefined ? "" : `. ${hint}`}`
   })
 }
 
-/**
- * @category conversions
- */
-export const toReply = (id: Call["id"], { kind, message }: CallFailure) => {
-  const [code, reason] = codes[kind] as readonly [number, string?]
-  const info = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "a2a-protocol.org" }
-  return { jsonrpc: "2.0", id, error: { code, message, ...(reason === undefined ? {} : { data: [info] }) } }
+/** The reason of a failure of A2A, as JSON-RPC and HTTP+JSON give it in addition. */
+const detailsOf = ({ kind }: CallFailure): ReadonlyArray<object> => {
+  const [, reason] = codes[kind] as readonly [number, string?]
+  const type = "type.googleapis.com/google.rpc.ErrorInfo"
+  return reason === undefined ? [] : [{ "@type": type, reason, domain: "a2a-protocol.org" }]
 }
 
 /**
- * A failure before there is a call. The one that is not valid is a body that is no JSON.
+ * @category conversions
+ */
+export const toReply = (id: Call["id"], failure: CallFailure) => {
+  const data = detailsOf(failure)
+  const error = { code: codes[failure.kind][0], message: failure.message, ...(data.length === 0 ? {} : { data }) }
+  return { jsonrpc: "2.0", id, error }
+}
+
+/** The names that gRPC has for statuses of HTTP. */
+const names: Readonly<Record<number, string>> = {
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  405: "UNIMPLEMENTED",
+  409: "ABORTED",
+  429: "RESOURCE_EXHAUSTED",
+  500: "INTERNAL",
+  501: "UNIMPLEMENTED",
+  503: "UNAVAILABLE"
+}
+
+const statusOf = ({ api, kind }: CallFailure): readonly [code: number, name: string] => {
+  switch (kind) {
+    case "task":
+      return [404, "NOT_FOUND"]
+    case "cancel":
+    case "push":
+    case "unsupported":
+    case "card":
+    case "version":
+      return [400, "FAILED_PRECONDITION"]
+    case "params":
+    case "parse":
+    case "content":
+      return [400, "INVALID_ARGUMENT"]
+    default: {
+      const code = api === undefined ? 500 : ApiErrors.statusOf(api)
+      return [code, names[code] ?? "INVALID_ARGUMENT"]
+    }
+  }
+}
+
+/**
+ * The body of a failure in HTTP+JSON (AIP-193).
  *
  * @category conversions
  */
-export const toFailure = (error: ApiError) =>
-  toReply(null, error.reason === "invalid" ? new CallFailure({ ...fromApi(error), kind: "parse" }) : fromApi(error))
+export const toStatus = (failure: CallFailure) => {
+  const [code, status] = statusOf(failure)
+  return { error: { code, status, message: failure.message, details: detailsOf(failure) } }
+}
+
+/** The address of an agent itself is that of JSON-RPC. */
+const isRpc = (url: string): boolean => /^\/a2a\/[^/?#]*(?:[?#]|$)/.test(url)
+
+/**
+ * A failure before there is a call. In JSON-RPC, the one that is not valid is a body that is no JSON.
+ *
+ * @category conversions
+ */
+export const toFailure = (error: ApiError, _: string, url: string) => {
+  const failure = fromApi(error)
+  if (isRpc(url))
+    return toReply(null, error.reason === "invalid" ? new CallFailure({ ...failure, kind: "parse" }) : failure)
+  const code = ApiErrors.statusOf(error)
+  const status = names[code] ?? "INVALID_ARGUMENT"
+  return { error: { code, status, message: failure.message, details: [] } }
+}

@@ -153,6 +153,36 @@ export interface Update extends Schema.Schema.Type<typeof Update> {}
 
 const count = Schema.Number.pipe(Schema.int(), Schema.nonNegative())
 
+const Visible = Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]*$/))
+
+/**
+ * Where and how a caller wants to be notified of a task. An empty text stands for one that is absent.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const PushConfig = Schema.Struct({
+  id: Schema.optional(Id),
+  taskId: Schema.optional(Id),
+  url: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(2048)),
+  /** Sent as `X-A2A-Notification-Token`; at most 1,024 visible characters of ASCII. */
+  token: Schema.optional(Visible.pipe(Schema.maxLength(1024))),
+  /** Sent as `Authorization`: the name of a scheme, and at most 4,096 characters of ASCII. */
+  authentication: Schema.optional(
+    Schema.Struct({
+      scheme: Visible.pipe(Schema.minLength(1), Schema.maxLength(64)),
+      credentials: Schema.optional(Schema.String.pipe(Schema.maxLength(4096), Schema.pattern(/^[\x20-\x7e]*$/)))
+    })
+  )
+}).annotations({ identifier: `${NAME}/PushConfig` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PushConfig extends Schema.Schema.Type<typeof PushConfig> {}
+
+const TaskId = Id.pipe(Schema.minLength(1))
+
 /**
  * The parameters of the methods.
  *
@@ -169,11 +199,14 @@ export const params = {
     configuration: Schema.optional(
       Schema.Struct({
         returnImmediately: Schema.optional(Schema.Boolean),
-        taskPushNotificationConfig: Schema.optional(Schema.Unknown)
+        taskPushNotificationConfig: Schema.optional(PushConfig)
       })
     )
   }),
-  task: Schema.Struct({ id: Id.pipe(Schema.minLength(1)) }),
+  task: Schema.Struct({ id: TaskId }),
+  push: Schema.Struct({ ...PushConfig.fields, taskId: TaskId }),
+  pushOne: Schema.Struct({ taskId: TaskId, id: Id.pipe(Schema.minLength(1)) }),
+  pushes: Schema.Struct({ taskId: TaskId }),
   list: Schema.Struct({
     contextId: Schema.optional(Id),
     status: Schema.optional(Schema.Union(TaskState, Schema.Literal("TASK_STATE_UNSPECIFIED"))),

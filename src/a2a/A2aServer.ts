@@ -3,11 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
-import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
-import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
-import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
@@ -16,19 +12,18 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Agent from "../agent/definition/AgentDefinition.js"
-import * as Runs from "../agent/runs/Runs.js"
-import { Authenticated } from "../http/api/AgentApi.js"
 import type * as AgentServer from "../http/api/AgentServer.js"
-import { ApiError } from "../http/api/ApiError.js"
 import type * as ApiLimits from "../http/api/ApiLimits.js"
-import { Unknown } from "../http/api/ApiStatus.js"
 import * as Authentication from "../http/api/Authentication.js"
 import * as EventStream from "../http/api/EventStream.js"
-import * as SessionManager from "../session/manager/SessionManager.js"
-import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
+import { Api } from "./A2aApi.js"
+import * as A2aCalls from "./A2aCalls.js"
 import * as A2aFailures from "./A2aFailures.js"
-import { type AgentCard, Call, params, type Update, VERSION } from "./A2aModels.js"
-import * as A2aTasks from "./A2aTasks.js"
+import * as A2aMethods from "./A2aMethods.js"
+import { type AgentCard, Call, type Update, VERSION } from "./A2aModels.js"
+import * as A2aPush from "./A2aPush.js"
+import * as A2aRest from "./A2aRest.js"
+import type * as A2aTasks from "./A2aTasks.js"
 
 /**
  * @since 0.1.0
@@ -41,25 +36,6 @@ export interface Options extends A2aTasks.Options, EventStream.Options {
   readonly url?: string | undefined
 }
 
-const agentName = HttpApiSchema.param("agent", Schema.String.pipe(Schema.minLength(1), Schema.maxLength(256)))
-
-const Api = HttpApi.make("a2a").add(
-  HttpApiGroup.make("a2a")
-    .add(HttpApiEndpoint.get("a2aServerCard", "/.well-known/agent-card.json").addSuccess(Schema.Unknown))
-    .add(
-      HttpApiEndpoint.get("a2aCard")`/a2a/${agentName}/.well-known/agent-card.json`
-        .addSuccess(Schema.Unknown)
-        .addError(Unknown)
-    )
-    .add(
-      HttpApiEndpoint.post("a2aCall")`/a2a/${agentName}`
-        .setPayload(Schema.Unknown)
-        .addSuccess(Schema.Unknown)
-        .addError(Unknown)
-        .middleware(Authenticated)
-    )
-)
-
 const MODES = ["text/plain", "application/json"]
 
 const schemeOf = (scheme: Authentication.Scheme) =>
@@ -71,13 +47,18 @@ const schemeOf = (scheme: Authentication.Scheme) =>
 const cardOf = (
   { definition: { description = "" }, name }: Agent.Any,
   url: string,
-  schemes: ReadonlyArray<Authentication.Scheme>
+  schemes: ReadonlyArray<Authentication.Scheme>,
+  pushNotifications: boolean
 ): AgentCard => ({
   name,
   description,
   version: "1",
-  supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: VERSION }],
-  capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+  supportedInterfaces: ["JSONRPC", "HTTP+JSON"].map((protocolBinding) => ({
+    url,
+    protocolBinding,
+    protocolVersion: VERSION
+  })),
+  capabilities: { streaming: true, pushNotifications, extendedAgentCard: false },
   defaultInputModes: MODES,
   defaultOutputModes: MODES,
   skills: [{ id: name, name, description, tags: [] }],
@@ -96,168 +77,68 @@ const originOf = ({ headers, source }: HttpServerRequest.HttpServerRequest): str
   return `${isSecure ? "https" : "http"}://${host}`
 }
 
-type Respond = Effect.Effect<HttpServerResponse.HttpServerResponse, A2aFailures.CallFailure, Scope.Scope>
-
-type Method = (
-  tasks: A2aTasks.A2aTasks,
-  call: Call,
-  stream: Effect.Effect<void, A2aFailures.CallFailure, Scope.Scope>
-) => Respond
-
-const decoded = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = Schema.decodeUnknown(schema)
-  return ({ params = {} }: Call): Effect.Effect<A, A2aFailures.CallFailure> =>
-    Effect.mapError(
-      decode(params),
-      ({ message }) => new A2aFailures.CallFailure({ kind: "params", message: message.slice(0, 2000) })
+/** The answer to a call of JSON-RPC. */
+const responseOf = (
+  { id }: Call,
+  answer: A2aMethods.Answer,
+  options: Options
+): Effect.Effect<HttpServerResponse.HttpServerResponse, never, Scope.Scope> => {
+  const reply = (result: unknown) => ({ jsonrpc: "2.0", id, result })
+  if (answer._tag === "Value") return Effect.succeed(HttpServerResponse.unsafeJson(reply(answer.value)))
+  return EventStream.response((push) => {
+    const sent = (updates: ReadonlyArray<Update>) =>
+      push(updates.map((update) => ({ data: JSON.stringify(reply(update)) })))
+    return Effect.zipRight(sent([answer.head]), answer.follow(sent)).pipe(
+      Effect.catchAll((failure) => push([{ data: JSON.stringify(A2aFailures.toReply(id, failure)) }]))
     )
-}
-
-const send = decoded(params.send)
-const task = decoded(params.task)
-const list = decoded(params.list)
-
-const replied = (id: Call["id"], result: unknown) => HttpServerResponse.unsafeJson({ jsonrpc: "2.0", id, result })
-
-const noPush = Effect.fail(
-  new A2aFailures.CallFailure({ kind: "push", message: "This server sends no push notifications: poll or subscribe" })
-)
-
-const methodsOf = (options: Options): ReadonlyMap<string, Method> => {
-  const frameOf = (id: Call["id"], result: unknown): EventStream.Frame => ({
-    data: JSON.stringify({ jsonrpc: "2.0", id, result })
-  })
-  const streamed = (tasks: A2aTasks.A2aTasks, call: Call, id: string): Respond =>
-    Effect.flatMap(tasks.head(id), (head) =>
-      EventStream.response((push) => {
-        const sent = (updates: ReadonlyArray<Update>) => push(updates.map((update) => frameOf(call.id, update)))
-        return Effect.zipRight(sent([head]), tasks.follow(id, sent)).pipe(
-          Effect.catchAll((failure) => push([{ data: JSON.stringify(A2aFailures.toReply(call.id, failure)) }]))
-        )
-      }, options)
-    )
-  const taken = (call: Call, tasks: A2aTasks.A2aTasks) =>
-    Effect.flatMap(send(call), ({ configuration, message }) =>
-      configuration?.taskPushNotificationConfig === undefined
-        ? Effect.map(tasks.take(message), (id) => ({
-            id,
-            isImmediate: configuration?.returnImmediately === true
-          }))
-        : noPush
-    )
-  return new Map<string, Method>([
-    [
-      "SendMessage",
-      (tasks, call, stream) =>
-        Effect.gen(function* () {
-          yield* stream
-          const { id, isImmediate } = yield* taken(call, tasks)
-          return replied(call.id, { task: yield* isImmediate ? tasks.get(id) : tasks.settled(id) })
-        })
-    ],
-    [
-      "SendStreamingMessage",
-      (tasks, call, stream) =>
-        Effect.zipRight(
-          stream,
-          Effect.flatMap(taken(call, tasks), ({ id }) => streamed(tasks, call, id))
-        )
-    ],
-    [
-      "SubscribeToTask",
-      (tasks, call, stream) =>
-        Effect.zipRight(
-          stream,
-          Effect.flatMap(task(call), ({ id }) => streamed(tasks, call, id))
-        )
-    ],
-    [
-      "GetTask",
-      (tasks, call) =>
-        Effect.flatMap(task(call), ({ id }) => Effect.map(tasks.get(id), (task) => replied(call.id, task)))
-    ],
-    [
-      "ListTasks",
-      (tasks, call) =>
-        Effect.flatMap(list(call), (filter) => Effect.map(tasks.list(filter), (page) => replied(call.id, page)))
-    ],
-    [
-      "CancelTask",
-      (tasks, call) =>
-        Effect.flatMap(task(call), ({ id }) => Effect.map(tasks.cancel(id), (task) => replied(call.id, task)))
-    ],
-    ["CreateTaskPushNotificationConfig", () => noPush],
-    ["GetTaskPushNotificationConfig", () => noPush],
-    ["ListTaskPushNotificationConfigs", () => noPush],
-    ["DeleteTaskPushNotificationConfig", () => noPush],
-    [
-      "GetExtendedAgentCard",
-      () => new A2aFailures.CallFailure({ kind: "card", message: "There is no other card than the public one" })
-    ]
-  ])
+  }, options)
 }
 
 const unknownMethod = new A2aFailures.CallFailure({ kind: "method", message: "A2A 1.0 has no such method" })
 const notACall = new A2aFailures.CallFailure({ kind: "request", message: "The body is not one call of JSON-RPC 2.0" })
 
-/** Callers of an older version would not understand the answers. */
-const checkVersion = ({
-  headers
-}: HttpServerRequest.HttpServerRequest): Effect.Effect<void, A2aFailures.CallFailure> => {
-  const version = headers["a2a-version"]
-  return version === undefined || /^(?:|1(?:\.\d{1,3})?)$/.test(version.trim())
-    ? Effect.void
-    : new A2aFailures.CallFailure({ kind: "version", message: `This server speaks version ${VERSION} of A2A` })
-}
+const decodeCall = Schema.decodeUnknownOption(Call)
 
-const callOf = Schema.decodeUnknownOption(Call)
-
-const unknownAgent = new ApiError({ reason: "unknown", message: "This server offers no agent with this name" })
-
-const layer = (options: Options, limits: ApiLimits.Limits) => {
+const layerRpc = (options: Options, limits: ApiLimits.Limits) => {
   const agents = new Map(options.agents.map((agent) => [agent.name, agent]))
-  const methods = methodsOf(options)
   return HttpApiBuilder.group(Api, "a2a", (handlers) =>
     Effect.gen(function* () {
-      const runs = yield* Runs.Runs
-      const pending = yield* PendingApprovals.PendingApprovals
-      const sessions = Option.getOrUndefined(yield* Effect.serviceOption(SessionManager.SessionManager))
+      const callOf = yield* A2aCalls.make(options, limits)
+      const push = yield* Effect.serviceOption(A2aPush.A2aPush)
       const { schemes } = yield* Authentication.Authentication
       const card = (agent: Agent.Any | undefined, request: HttpServerRequest.HttpServerRequest) => {
-        if (agent === undefined) return unknownAgent
+        if (agent === undefined) return A2aCalls.unknownAgent
         const base = (options.url ?? originOf(request)).replace(/\/$/, "")
-        return Effect.succeed(cardOf(agent, `${base}/a2a/${encodeURIComponent(agent.name)}`, schemes))
+        return Effect.succeed(
+          cardOf(agent, `${base}/a2a/${encodeURIComponent(agent.name)}`, schemes, Option.isSome(push))
+        )
       }
       return handlers
         .handle("a2aServerCard", ({ request }) => Effect.orDie(card(options.agents[0], request)))
         .handle("a2aCard", ({ path, request }) => card(agents.get(path.agent), request))
-        .handle("a2aCall", ({ path, payload, request }) =>
-          Effect.gen(function* () {
-            const caller = yield* Authentication.Caller
-            if (!agents.has(path.agent)) return yield* unknownAgent
-            const call = Option.getOrUndefined(callOf(payload))
-            const method = call === undefined ? undefined : methods.get(call.method)
-            const tasks = new A2aTasks.A2aTasks(path.agent, caller, runs, pending, sessions, limits, options)
-            const response =
-              call === undefined
-                ? notACall
-                : Effect.zipRight(
-                    checkVersion(request),
-                    method === undefined ? unknownMethod : method(tasks, call, A2aTasks.ofApi(limits.stream(caller)))
-                  )
-            return yield* Effect.catchAll(response, (failure) =>
+        .handle("a2aCall", ({ path, payload, request }) => {
+          const call = Option.getOrUndefined(decodeCall(payload))
+          return Effect.gen(function* () {
+            const by = yield* callOf(path.agent, request)
+            if (call === undefined) return yield* notACall
+            const method = A2aMethods.methods.get(call.method)
+            if (method === undefined) return yield* unknownMethod
+            return yield* responseOf(call, yield* method(by, call.params), options)
+          }).pipe(
+            Effect.catchTag("CallFailure", (failure) =>
               HttpServerResponse.unsafeJson(A2aFailures.toReply(call?.id ?? null, failure))
             )
-          })
-        )
+          )
+        })
     })
   )
 }
 
 /**
- * The agents for `AgentServer.layer({ agents, edges: [edge] })`: each at `/a2a/<agent>` by JSON-RPC, with its card at
- * `/a2a/<agent>/.well-known/agent-card.json`. Cards are public. A task is a run, its context a session where the server
- * keeps sessions. A caller that leaves does not end its task.
+ * The agents for `AgentServer.layer({ agents, edges: [edge] })`: each at `/a2a/<agent>` by JSON-RPC and by HTTP+JSON,
+ * with its card at `/a2a/<agent>/.well-known/agent-card.json`. Cards are public. A task is a run, its context a session
+ * where the server keeps sessions. A caller that leaves does not end its task. With a layer of `A2aPush` in the context
+ * of the server it notifies callers of their tasks.
  *
  * @example
  * ```ts
@@ -278,5 +159,5 @@ export const make = (options: Options): AgentServer.Edge => ({
     (group): ReadonlyArray<AgentServer.Endpoint> => Object.values(group.endpoints)
   ),
   failures: { prefix: "/a2a/", write: A2aFailures.toFailure },
-  layer: (limits) => Layer.discard(layer(options, limits))
+  layer: (limits) => Layer.discard(Layer.merge(layerRpc(options, limits), A2aRest.layer(options, limits)))
 })

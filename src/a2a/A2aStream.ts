@@ -23,19 +23,21 @@ interface Ids {
  * @category models
  */
 export class A2aStream {
-  /** Whether the run has ended. */
-  hasEnded = false
-  /** The calls of tools that have not ended: a person may be asked there, also by an agent inside. */
-  private readonly calls = new Set<string>()
+  /** The requests to persons that wait, those of agents inside too. */
+  private readonly waiting = new Set<string>()
   /** Whether the artifact has a text. */
   private hasText = false
   private pending = ""
 
-  constructor(private readonly ids: Ids) {}
+  /** Requests that the reader knows are not waited for. */
+  constructor(
+    private readonly ids: Ids,
+    private readonly known: ReadonlySet<string>
+  ) {}
 
-  /** Whether the run may wait for a person. */
-  get mayWait(): boolean {
-    return this.calls.size > 0 && !this.hasEnded
+  /** Whether a person must decide or answer something. */
+  get isWaiting(): boolean {
+    return this.waiting.size > 0
   }
 
   private artifact(parts: ReadonlyArray<Part>, append: boolean, lastChunk = false): Update {
@@ -75,11 +77,13 @@ export class A2aStream {
       case "TextDelta":
         this.pending += event.text
         return []
-      case "ToolCall":
-        this.calls.add(event.id)
+      case "ApprovalRequested":
+      case "QuestionAsked":
+        if (!this.known.has(event.id)) this.waiting.add(event.id)
         return []
-      case "ToolResult":
-        this.calls.delete(event.id)
+      case "ApprovalResolved":
+      case "QuestionAnswered":
+        this.waiting.delete(event.id)
         return []
       case "TextRetracted": {
         this.pending = ""
@@ -94,10 +98,10 @@ export class A2aStream {
         return event.output === undefined ? text : [...text, this.artifact([{ data: event.output }], true, true)]
       }
       case "Finished":
-        this.hasEnded = true
+        this.waiting.clear()
         return [...this.flush(), this.status("TASK_STATE_COMPLETED", event.at)]
       case "Error":
-        this.hasEnded = true
+        this.waiting.clear()
         return [
           ...this.flush(),
           this.status(event.interrupted ? "TASK_STATE_CANCELED" : "TASK_STATE_FAILED", event.at, event.error.message)

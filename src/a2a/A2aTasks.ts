@@ -7,25 +7,23 @@
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type { RunPolicy } from "../agent/record/RunPolicy.js"
 import { isEnded, type RunRecord, type RunState } from "../agent/record/RunRecord.js"
 import type * as Runs from "../agent/runs/Runs.js"
 import { SessionId } from "../domain/Ids.js"
 import * as PublicView from "../domain/PublicView.js"
 import type { ApiError } from "../http/api/ApiError.js"
-import type * as ApiLimits from "../http/api/ApiLimits.js"
 import * as ApiModels from "../http/api/ApiModels.js"
 import * as ApprovalEndpoints from "../http/api/ApprovalEndpoints.js"
 import type { Identity } from "../http/api/Authentication.js"
 import * as Refusals from "../http/api/Refusals.js"
+import * as AskedEvents from "../http/chat/AskedEvents.js"
 import * as Sha256 from "../internal/text/Sha256.js"
 import type * as SessionManager from "../session/manager/SessionManager.js"
 import type * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 import { CallFailure, fromApi } from "./A2aFailures.js"
-import type { Artifact, Message, params, Task, TaskState, TaskStatus, Update } from "./A2aModels.js"
+import type { Artifact, Message, params, Task, TaskState, Update } from "./A2aModels.js"
 import * as A2aParts from "./A2aParts.js"
 import { A2aStream, ANSWER } from "./A2aStream.js"
 
@@ -33,14 +31,11 @@ import { A2aStream, ANSWER } from "./A2aStream.js"
  * @category models
  */
 export interface Options {
-  /**
-   * While calls of a task are open, it is asked whether a person is asked there when no event came for this long, then
-   * less and less often up to every 4 seconds. Default 250 milliseconds.
-   */
+  /** How long nothing else goes on in a task that waits for a person before it needs input; default 250 ms. */
   readonly quiet?: Duration.DurationInput | undefined
 }
 
-/** The longest time between two looks for requests, in milliseconds. */
+/** The longest time between two looks for requests that are announced, in milliseconds. */
 const MOST_QUIET = 4_000
 
 /** The label of the runs of a context. */
@@ -73,30 +68,43 @@ const unknownTask = new CallFailure({ kind: "task", message: "No task of yours h
 const unknownRequest = new CallFailure({ kind: "params", message: "No request of this task waits under this id" })
 
 /**
+ * @category models
+ */
+export interface Parts {
+  readonly agent: string
+  readonly caller: Identity
+  readonly runs: Runs.Service
+  readonly pending: PendingApprovals.Service
+  readonly options: Options
+  readonly sessions?: SessionManager.Service | undefined
+  /** That of the runs that the caller starts. */
+  readonly policy?: RunPolicy | undefined
+}
+
+/**
  * What a caller asks of one agent.
  *
  * @category models
  */
 export class A2aTasks {
   private readonly approvals: ReturnType<typeof ApprovalEndpoints.make>
+  private readonly agent: string
+  private readonly caller: Identity
+  private readonly runs: Runs.Service
 
-  constructor(
-    private readonly agent: string,
-    private readonly caller: Identity,
-    private readonly runs: Runs.Service,
-    pending: PendingApprovals.Service,
-    private readonly sessions: SessionManager.Service | undefined,
-    private readonly limits: ApiLimits.Limits,
-    private readonly options: Options
-  ) {
-    this.approvals = ApprovalEndpoints.make(pending, runs)
+  constructor(private readonly parts: Parts) {
+    this.agent = parts.agent
+    this.caller = parts.caller
+    this.runs = parts.runs
+    this.approvals = ApprovalEndpoints.make(parts.pending, parts.runs)
   }
 
   private get access(): Pick<Identity, "userId"> {
     return accessOf(this.caller)
   }
 
-  private record(id: string): Effect.Effect<RunRecord, CallFailure> {
+  /** The run of a task of the caller. */
+  record(id: string): Effect.Effect<RunRecord, CallFailure> {
     return Effect.flatMap(ofApi(Refusals.ofRun(this.runs.poll(id, this.access))), (found) =>
       Option.isSome(found) && found.value.record.agent === this.agent
         ? Effect.succeed(found.value.record)
@@ -124,11 +132,12 @@ export class A2aTasks {
     return contextId === undefined ? {} : { contextId }
   }
 
-  /** The task that a run is. */
-  private taskOf(record: RunRecord, withArtifacts: boolean): Effect.Effect<Task, CallFailure> {
+  /** The task that a run is. In a list, what an agent inside asks is not looked for. */
+  private taskOf(record: RunRecord, withArtifacts: boolean, isListed = false): Effect.Effect<Task, CallFailure> {
     return Effect.gen(this, function* () {
       const ids = this.contextOf(record)
-      const requests = record.state === "waiting" ? yield* this.requests(record.runId) : []
+      const mayAsk = record.state === "waiting" || (record.state === "running" && !isListed)
+      const requests = mayAsk ? yield* this.requests(record.runId) : []
       const text = record.error === undefined ? undefined : PublicView.fromError(record.error).message
       const said: Message | undefined =
         requests.length > 0
@@ -147,7 +156,7 @@ export class A2aTasks {
         id: record.runId,
         ...ids,
         status: {
-          state: states[record.state],
+          state: requests.length > 0 ? "TASK_STATE_INPUT_REQUIRED" : states[record.state],
           timestamp: DateTime.formatIso(DateTime.unsafeMake(record.updatedAt)),
           ...(said === undefined ? {} : { message: said })
         },
@@ -174,7 +183,9 @@ export class A2aTasks {
           })
         )
       )
-      const tasks = yield* Effect.forEach(page.records, (record) => this.taskOf(record, includeArtifacts === true))
+      const tasks = yield* Effect.forEach(page.records, (record) =>
+        this.taskOf(record, includeArtifacts === true, true)
+      )
       return { tasks, nextPageToken: page.next ?? "", pageSize: limit, totalSize: tasks.length }
     })
 
@@ -192,7 +203,8 @@ export class A2aTasks {
   /** Starts a run. The same message of a caller is the same run, so that a call may be repeated. */
   private begin(message: Sent): Effect.Effect<string, CallFailure> {
     return Effect.gen(this, function* () {
-      const { agent, caller, sessions } = this
+      const { agent, caller } = this
+      const { policy, sessions } = this.parts
       const given = isContext(message.contextId) ? message.contextId : undefined
       const key = Sha256.hex([caller.userId ?? "", agent, given ?? "", message.messageId].join("\u0000"))
       const contextId = given ?? SessionId.make(`a2a-context-${key}`)
@@ -203,7 +215,6 @@ export class A2aTasks {
       if (sessions !== undefined) {
         yield* ofApi(Refusals.ofSession(sessions.create({ ...this.access, id: contextId })))
       }
-      const policy = this.limits.policy(caller)
       const { runId } = yield* ofApi(
         Refusals.ofRun(
           this.runs.start({
@@ -282,63 +293,52 @@ export class A2aTasks {
       }
     }))
 
-  /** The next events, or what the run asks of persons: that of an agent inside is no event of the run. */
-  private nextOrWaiting<A>(
-    id: string,
-    next: Effect.Effect<A, CallFailure>
-  ): Effect.Effect<A | ReadonlyArray<ApiModels.WaitingRequest>, CallFailure, Scope.Scope> {
-    return Effect.gen(this, function* () {
-      const pulled = yield* Effect.forkScoped(next)
-      let wait = Duration.toMillis(this.options.quiet ?? "250 millis")
-      for (;;) {
-        const events = yield* Effect.timeoutOption(Fiber.join(pulled), wait)
-        if (Option.isSome(events)) return events.value
-        const requests = yield* this.requests(id)
-        if (requests.length > 0) return requests
-        wait = Math.min(MOST_QUIET, wait * 2)
-      }
-    })
-  }
-
-  /** Sends the updates of a task until it has ended, or needs input and nothing else goes on. */
+  /**
+   * Sends the updates of a task until it has ended, or needs input and nothing else goes on. Requests that are known
+   * already are not waited for.
+   */
   readonly follow = (
     id: string,
-    send: (updates: ReadonlyArray<Update>) => Effect.Effect<void>
-  ): Effect.Effect<void, CallFailure> =>
+    send: (updates: ReadonlyArray<Update>) => Effect.Effect<void>,
+    known: ReadonlyArray<string> = []
+  ): Effect.Effect<ReadonlyArray<ApiModels.WaitingRequest>, CallFailure> =>
     Effect.scoped(
       Effect.gen(this, function* () {
         const ids = this.contextOf(yield* this.record(id))
-        const stream = new A2aStream({ taskId: id, ...ids })
-        const pull = yield* Stream.toPull(this.runs.events(id, this.access))
-        const next = Effect.catchAll(Effect.asSome(pull), (end) =>
-          Option.isSome(end) ? ofApi(Refusals.fromRun(end.value)) : Effect.succeedNone
-        )
-        for (;;) {
-          const found = stream.mayWait ? yield* this.nextOrWaiting(id, next) : yield* next
-          if (!Option.isOption(found)) {
-            const message = A2aParts.fromRequests(found, { taskId: id, ...ids })
+        const { options, pending } = this.parts
+        const stream = new A2aStream({ taskId: id, ...ids }, new Set(known))
+        const pull = ofApi(Refusals.ofRun(yield* AskedEvents.toPull(this.runs, pending, id, this.access)))
+        const quiet = Duration.toMillis(options.quiet ?? "250 millis")
+        for (let wait = quiet; ; ) {
+          const found = stream.isWaiting ? yield* Effect.timeoutOption(pull, wait) : Option.some(yield* pull)
+          if (Option.isNone(found)) {
+            // A request is announced before it is kept.
+            const requests = (yield* this.requests(id)).filter((request) => !known.includes(request.id))
+            wait = Math.min(MOST_QUIET, wait * 2)
+            if (requests.length === 0) continue
+            const message = A2aParts.fromRequests(requests, { taskId: id, ...ids })
             const status = { state: "TASK_STATE_INPUT_REQUIRED" as const, message }
-            return yield* send([{ statusUpdate: { taskId: id, ...ids, status } }])
+            yield* send([{ statusUpdate: { taskId: id, ...ids, status } }])
+            return requests
           }
-          if (Option.isNone(found)) return
-          yield* send(stream.pushAll(found.value))
+          if (Option.isNone(found.value)) return []
+          wait = quiet
+          yield* send(stream.pushAll(found.value.value))
         }
       })
     )
 
-  /** Waits until a task has ended or needs input. */
-  readonly settled = (id: string): Effect.Effect<Task, CallFailure> =>
+  /** Waits until a task has ended, or asks something that is not known. */
+  readonly changed = (id: string, known: ReadonlyArray<string> = []) =>
     Effect.gen(this, function* () {
-      let asked: TaskStatus | undefined
-      yield* this.follow(id, (updates) =>
-        Effect.sync(() => {
-          const status = updates.at(-1)?.statusUpdate?.status
-          if (status?.state === "TASK_STATE_INPUT_REQUIRED") asked = status
-        })
-      )
-      // Of what an agent inside asks, the record of the run knows nothing.
-      if (asked !== undefined) return { ...(yield* this.get(id)), status: asked }
-      yield* Effect.ignore(this.runs.await(id, this.access))
-      return yield* this.get(id)
+      // The events of a run that has ended may be gone.
+      const hasEnded = isEnded((yield* this.record(id)).state)
+      const requests = hasEnded ? [] : yield* this.follow(id, () => Effect.void, known)
+      const isOver = requests.length === 0
+      if (isOver && !hasEnded) yield* Effect.ignore(this.runs.await(id, this.access))
+      return { isOver, requests: requests.map((request) => request.id) }
     })
+
+  /** The task, once it has ended or needs input. */
+  readonly settled = (id: string): Effect.Effect<Task, CallFailure> => Effect.zipRight(this.changed(id), this.get(id))
 }

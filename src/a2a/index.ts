@@ -20,6 +20,13 @@ export * as A2aError from "./A2aError.js"
 export * as A2aModels from "./A2aModels.js"
 
 /**
+ * Notifies callers of their tasks: the port.
+ *
+ * @since 0.1.0
+ */
+export * as A2aPush from "./A2aPush.js"
+
+/**
  * Serves agents to other agents by the Agent2Agent protocol 1.0.
  *
  * @since 0.1.0

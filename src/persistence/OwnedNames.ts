@@ -81,6 +81,30 @@ export const webhook = "RunWebhook"
 const webhookOf = (run: string): string => Sha256.hex(`${webhook}-${run}`).slice(0, 32)
 
 /**
+ * The workflow of the push notifications of a run.
+ *
+ * @category constants
+ */
+export const push = "A2aPush"
+
+/**
+ * The most push notification configs of a run.
+ *
+ * @category constants
+ */
+export const MOST_PUSHES = 8
+
+/**
+ * The key of the execution for one config of a run as encoded in its tables.
+ *
+ * @category getters
+ */
+export const pushKey = (run: string, slot: number): string => `${slot}~${run}`
+
+const pushesOf = (run: string): ReadonlyArray<string> =>
+  Array.from({ length: MOST_PUSHES }, (_, slot) => Sha256.hex(`${push}-${pushKey(run, slot)}`).slice(0, 32))
+
+/**
  * The executions of the durable runs among `runs`, of the user, and in the user's sessions, and of their webhooks.
  *
  * @category queries
@@ -100,7 +124,7 @@ export const executionsOf = (dialect: Dialect) => {
       dialect.list(indexed(sessions))
     ])
     const all = Array.from(new Set([...runs, ...recorded.map(({ run_id }) => run_id)]))
-    return all.flatMap((run) => [executionOf(run), webhookOf(run)])
+    return all.flatMap((run) => [executionOf(run), webhookOf(run), ...pushesOf(run)])
   })
 }
 

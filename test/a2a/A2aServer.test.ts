@@ -1,8 +1,9 @@
 import * as A2a from "@a2a-js/sdk"
-import { type Client, ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory } from "@a2a-js/sdk/client"
+import type { Client } from "@a2a-js/sdk/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as A2aServer from "../../src/a2a/A2aServer.js"
@@ -11,94 +12,13 @@ import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Sessions from "../../src/session/Sessions.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as Elicitation from "../../src/tool/Elicitation.js"
+import { all, answerOf, clientOf, collected, dataPart, refused, said, send, textOf } from "../support/A2aClients.js"
 import * as AgentServers from "../support/AgentServers.js"
 import * as InnerApproval from "../support/InnerApproval.js"
 import * as StagedModel from "../support/StagedModel.js"
 
 const sessions = Layer.orDie(Sessions.layer())
 const { TaskState } = A2a
-
-/** The client of the SDK, with the credentials of a user. */
-const clientOf = (url: string, agent: string, user = "ann") =>
-  Effect.promise(() => {
-    const fetchImpl: typeof fetch = (input, init) =>
-      fetch(input, { ...init, headers: { ...(init?.headers as object), authorization: `Bearer token-${user}` } })
-    const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-      transports: [new JsonRpcTransportFactory({ fetchImpl })]
-    })
-    return new ClientFactory(options).createFromUrl(url, `/a2a/${agent}/.well-known/agent-card.json`)
-  })
-
-let messages = 0
-const textPart = (text: string): A2a.Part => ({
-  content: { $case: "text", value: text },
-  metadata: undefined,
-  filename: "",
-  mediaType: ""
-})
-const dataPart = (value: unknown): A2a.Part => ({ ...textPart(""), content: { $case: "data", value } })
-
-const said = (parts: string | ReadonlyArray<A2a.Part>, fields: Partial<A2a.Message> = {}): A2a.SendMessageRequest => ({
-  tenant: "",
-  message: {
-    messageId: `m${messages++}`,
-    contextId: "",
-    taskId: "",
-    role: A2a.Role.ROLE_USER,
-    parts: typeof parts === "string" ? [textPart(parts)] : [...parts],
-    metadata: undefined,
-    extensions: [],
-    referenceTaskIds: [],
-    ...fields
-  },
-  configuration: undefined,
-  metadata: undefined
-})
-
-const isTask = (result: A2a.Task | A2a.Message): result is A2a.Task => "artifacts" in result
-
-const send = (client: Client, request: A2a.SendMessageRequest): Effect.Effect<A2a.Task> =>
-  Effect.promise(async () => {
-    const result = await client.sendMessage(request)
-    if (!isTask(result)) throw new Error("not a task")
-    return result
-  })
-
-const refused = (attempt: () => Promise<unknown>): Effect.Effect<Error> =>
-  Effect.promise(() =>
-    attempt().then(
-      () => new Error("it was taken"),
-      (error: Error) => error
-    )
-  )
-
-const textOf = (parts: ReadonlyArray<A2a.Part> = []): string =>
-  parts.map(({ content }) => (content?.$case === "text" ? content.value : "")).join("")
-
-const answerOf = ({ artifacts }: A2a.Task): string => textOf(artifacts[0]?.parts)
-
-/** What a reader of a stream has at its end. */
-const collected = (updates: ReadonlyArray<A2a.StreamResponse | void>) => {
-  const states: Array<A2a.TaskState | undefined> = []
-  let parts: ReadonlyArray<A2a.Part> = []
-  for (const update of updates) {
-    const payload = update?.payload
-    if (payload?.$case === "task") states.push(payload.value.status?.state)
-    if (payload?.$case === "statusUpdate") states.push(payload.value.status?.state)
-    if (payload?.$case === "artifactUpdate") {
-      const { append, artifact } = payload.value
-      parts = append ? [...parts, ...(artifact?.parts ?? [])] : (artifact?.parts ?? [])
-    }
-  }
-  return { states, parts, text: textOf(parts) }
-}
-
-const all = (stream: AsyncGenerator<A2a.StreamResponse>) =>
-  Effect.promise(async () => {
-    const updates: Array<A2a.StreamResponse> = []
-    for await (const update of stream) updates.push(update)
-    return updates
-  })
 
 const staged = (answers: StagedModel.Answers) => Layer.succeed(LlmClient.LlmClient, StagedModel.make(answers))
 
@@ -243,6 +163,30 @@ describe("agents by A2A, with the client of its SDK", () => {
       assert.notInclude(denied.text, "paid 5")
       const over = yield* refused(() => client.sendMessage(said("more", { taskId: id })))
       assert.strictEqual(over.name, "UnsupportedOperationError")
+    })
+  )
+
+  it.scopedLive("need input once nothing else goes on in them for so long (quiet)", () =>
+    Effect.gen(function* () {
+      const agents = [Agent.make("clerk", { tools: [pay] })]
+      for (const quiet of ["1 millis", "1 hour"] as const) {
+        const { ask, url } = yield* AgentServers.start({
+          agents,
+          edges: [A2aServer.make({ agents, quiet })],
+          script: InnerApproval.script
+        })
+        const client = yield* clientOf(url, "clerk")
+        const sent = yield* Effect.fork(send(client, said("pay")))
+        const { json } = yield* Effect.repeat(Effect.delay(ask("/v1/approvals"), "5 millis"), {
+          until: ({ json }) => json.approvals.length > 0
+        })
+        if (quiet === "1 hour") {
+          yield* ask(`/v1/approvals/${json.approvals[0].id}/decision`, { body: { decision: "approve" } })
+        }
+        const { status } = yield* Fiber.join(sent)
+        const { TASK_STATE_COMPLETED, TASK_STATE_INPUT_REQUIRED } = TaskState
+        assert.strictEqual(status?.state, quiet === "1 hour" ? TASK_STATE_COMPLETED : TASK_STATE_INPUT_REQUIRED)
+      }
     })
   )
 

@@ -7,7 +7,8 @@ import {
   type Message,
   type RunAgentInput,
   runHttpRequest,
-  transformHttpEventStream
+  transformHttpEventStream,
+  verifyEvents
 } from "@ag-ui/client"
 import { EventSchema } from "@ag-ui/core/schemas"
 import { assert } from "@effect/vitest"
@@ -32,8 +33,9 @@ export const read = async (
   messages: ReadonlyArray<Message> = []
 ): Promise<AbstractAgent> => {
   for (const event of events) assert.deepEqual(EventSchema.parse(structuredClone(event)), event as never)
-  // The client takes what it does not know away.
-  const known = await lastValueFrom(from(structuredClone(events) as Array<never>).pipe(enforceEvents(), toArray()))
+  // The client takes what it does not know away, and refuses what comes in a wrong order.
+  const taken = from(structuredClone(events) as Array<never>).pipe(enforceEvents(), verifyEvents(false))
+  const known = await lastValueFrom(taken.pipe(toArray()))
   assert.deepEqual(known, [...events] as never)
   const agent = new Recorded(events, messages)
   await agent.runAgent()

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { A2aPush } from "../../src/a2a/A2aPush.js"
 import type { AgentExecutor } from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import type * as Agent from "../../src/agent/definition/AgentDefinition.js"
@@ -32,6 +33,7 @@ export interface Setup extends Omit<AgentServer.Options, "agents"> {
   /** Given to the executor, and served. */
   readonly sessions?: Layer.Layer<Sessions.Out> | undefined
   readonly webhooks?: Layer.Layer<RunWebhooks.RunWebhooks, never, Runs.Runs> | undefined
+  readonly push?: Layer.Layer<A2aPush, never, Runs.Runs | PendingApprovals.PendingApprovals> | undefined
   /** Served too. */
   readonly others?: Layer.Layer<never> | undefined
   readonly runs?: Omit<LocalRuns.Options<ReadonlyArray<Agent.Any>>, "agents">
@@ -56,7 +58,7 @@ export const services = ({
   runs,
   script = () => "hi",
   sessions
-}: Omit<Setup, "webhooks">) => {
+}: Omit<Setup, "push" | "webhooks">) => {
   const log = RunLog.layerMemory()
   const steering = Steering.layer()
   const approvals = PendingApprovals.layerMemory()
@@ -136,6 +138,7 @@ export const start = (setup: Setup) =>
       authentication: _,
       model: __,
       others: ___,
+      push = Layer.empty,
       runs: ____,
       script: _____,
       sessions: ______,
@@ -144,7 +147,7 @@ export const start = (setup: Setup) =>
     } = setup
     const http = NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })
     const layer = AgentServer.layer({ ...options, agents }).pipe(
-      Layer.provideMerge(Layer.merge(http, Layer.provideMerge(webhooks, services(setup))))
+      Layer.provideMerge(Layer.merge(http, Layer.provideMerge(Layer.merge(webhooks, push), services(setup))))
     )
     const context = yield* Layer.build(Layer.orDie(layer))
     const url = yield* Effect.provide(HttpServer.addressFormattedWith(Effect.succeed), context)

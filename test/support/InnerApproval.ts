@@ -6,7 +6,7 @@ import * as Agent from "../../src/agent/definition/Agent.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 
-const pay = Tool.make("pay", {
+export const pay = Tool.make("pay", {
   description: "Pays",
   parameters: { amount: Schema.Number },
   requiresApproval: true,

@@ -1,5 +1,3 @@
-import { createServer, type IncomingMessage } from "node:http"
-import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import * as WorkflowEngine from "@effect/workflow/WorkflowEngine"
 import * as Clock from "effect/Clock"
@@ -22,38 +20,11 @@ import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as SignedWebhooks from "../../src/webhook/SignedWebhooks.js"
 import { say, start } from "../durable/DurableProcesses.js"
 import * as AgentServers from "../support/AgentServers.js"
-import * as SetClock from "../support/SetClock.js"
 import * as SqlBackends from "../support/SqlBackends.js"
+import { quickly, receiver } from "../support/WebhookReceivers.js"
 
 const text = `whsec_${Buffer.from("a secret of at least 24 bytes").toString("base64")}`
 const secret = Redacted.make(text)
-
-interface Got {
-  readonly headers: IncomingMessage["headers"]
-  readonly body: string
-}
-
-/** A receiver on loopback that answers with these statuses, one after another, and then with 204. */
-const receiver = (...statuses: ReadonlyArray<number>) =>
-  Effect.gen(function* () {
-    const got = yield* Queue.unbounded<Got>()
-    const left = [...statuses]
-    const server = createServer((request, response) => {
-      let body = ""
-      request.on("data", (chunk) => (body += chunk))
-      request.on("end", () => {
-        const status = left.shift() ?? 204
-        response.writeHead(status, status === 302 ? { location: "http://169.254.169.254/" } : {}).end()
-        Queue.unsafeOffer(got, { headers: request.headers, body })
-      })
-    })
-    yield* Effect.acquireRelease(
-      Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-      () => Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
-    )
-    const { port } = server.address() as AddressInfo
-    return { got, url: `http://127.0.0.1:${port}/hook` }
-  })
 
 const here = { secret, allowPrivate: ["127.0.0.1"], ports: "any" } as const
 
@@ -73,10 +44,6 @@ const serve = (options: Partial<SignedWebhooks.Options> = {}, setup: Partial<Age
 const begin = (url: string) => ({
   body: { agent: "helper", input: "hello", labels: { for: "test" }, webhook: { url } }
 })
-
-/** A second of the clock is a millisecond. */
-const quickly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.clockWith((clock) => Effect.withClock(effect, SetClock.faster(clock, 1000)))
 
 describe("a webhook", () => {
   it.scopedLive("tells of the end of a run, signed as Standard Webhooks has it", () =>

@@ -53,7 +53,7 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
         options.state === true,
         options.callsExpireAfter ?? "1 hour"
       )
-      const follower = new AgUiFollow.AgUiFollow(runs, threads, readers, options)
+      const follower = new AgUiFollow.AgUiFollow(runs, pending, threads, readers, options)
       return handlers
         .handle("agUiRun", ({ path: { agent }, payload }) =>
           Effect.gen(function* () {

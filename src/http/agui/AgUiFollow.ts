@@ -5,25 +5,24 @@
  * @since 0.1.0
  */
 import type { HttpServerResponse } from "@effect/platform/HttpServerResponse"
-import type * as Chunk from "effect/Chunk"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { RunError } from "../../agent/record/RunError.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import type { AgentEvent, Of } from "../../domain/AgentEvent.js"
 import * as PublicView from "../../domain/PublicView.js"
 import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
+import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import type { ApiError } from "../api/ApiError.js"
 import * as ApiModels from "../api/ApiModels.js"
 import * as EventStream from "../api/EventStream.js"
 import * as Refusals from "../api/Refusals.js"
 import { RUN_ID } from "../api/RunEndpoints.js"
 import type { RunReaders } from "../api/RunReaders.js"
+import * as AskedEvents from "../chat/AskedEvents.js"
 import * as CallerTools from "../chat/CallerTools.js"
 import { accessOf, type Chat } from "../chat/ChatRuns.js"
 import * as AgUiEvents from "./AgUiEvent.js"
@@ -43,8 +42,8 @@ export interface Options extends EventStream.Options {
    */
   readonly view?: PublicView.Options | undefined
   /**
-   * A run whose calls are open is asked what it waits for when no event came for this long, then less and less often up
-   * to every 4 seconds; default 250 milliseconds. At once if nothing else goes on in the run.
+   * How long a run that waits for a person sends nothing before its stream ends; default 250 milliseconds. At once if
+   * nothing else goes on in the run.
    */
   readonly quiet?: Duration.DurationInput | undefined
   /** How long a call of a tool of the page waits for its result; default 1 hour. */
@@ -101,18 +100,13 @@ export interface Followed {
 
 const frameOf = (event: AgUiEvent): EventStream.Frame => ({ data: AgUiEvents.encode(event) })
 
-type Pull = Effect.Effect<Chunk.Chunk<AgentEvent>, Option.Option<RunError>>
-
-/** The next events; none at the end. */
-const nextOf = (pull: Pull): Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, RunError> =>
-  Effect.catchAll(Effect.asSome(pull), (end) => (Option.isSome(end) ? end.value : Effect.succeedNone))
-
 /**
  * @category models
  */
 export class AgUiFollow {
   constructor(
     private readonly runs: Runs.Service,
+    private readonly pending: PendingApprovals.Service,
     private readonly threads: AgUiThreads.AgUiThreads,
     private readonly readers: RunReaders,
     private readonly options: Options
@@ -172,41 +166,27 @@ export class AgUiFollow {
     return persons.length === 0 ? stream.end() : stream.pause(persons.map(interruptOf))
   }
 
-  /** The next events, or the requests that the run waits for. */
-  private nextOrWaiting(
-    stream: AgUiStream,
-    pull: Pull,
-    waiting: Effect.Effect<ReadonlyArray<ApprovalRecord>>
-  ): Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>> | ReadonlyArray<ApprovalRecord>, RunError> {
-    return Effect.gen(this, function* () {
-      const next = yield* Effect.fork(nextOf(pull))
-      let wait = stream.isIdle ? AT_ONCE : Duration.toMillis(this.options.quiet ?? "250 millis")
-      for (;;) {
-        const events = yield* Effect.timeoutOption(Fiber.join(next), wait)
-        if (Option.isSome(events)) return events.value
-        const records = yield* waiting
-        if (records.length > 0) return records
-        wait = Math.max(wait, Math.min(MOST_QUIET, wait * 2))
-      }
-    })
-  }
-
   private sendAll(
     stream: AgUiStream,
     followed: Followed,
     runId: string,
-    pull: Pull,
     send: EventStream.Send
-  ): Effect.Effect<void, RunError> {
+  ): Effect.Effect<void, RunError, Scope.Scope> {
     const waiting = Effect.orElseSucceed(this.threads.waiting(followed.chat, runId), () => [])
     const held = new Map<string, Of<"ToolCall">>()
+    const quiet = Duration.toMillis(this.options.quiet ?? "250 millis")
     return Effect.gen(this, function* () {
-      while (!stream.hasEnded) {
-        const next = stream.mayWait ? yield* this.nextOrWaiting(stream, pull, waiting) : yield* nextOf(pull)
-        const events = !Option.isOption(next)
-          ? this.waitingOf(stream, next)
-          : Option.isSome(next)
-            ? this.eventsOf(stream, followed, held, next.value)
+      const pull = yield* AskedEvents.toPull(this.runs, this.pending, runId, accessOf(followed.chat.caller))
+      for (let looks = 0; !stream.hasEnded; ) {
+        const wait = Math.max(stream.isIdle ? AT_ONCE : quiet, Math.min(MOST_QUIET, AT_ONCE * 2 ** looks))
+        const found = stream.isWaiting ? yield* Effect.timeoutOption(pull, wait) : Option.some(yield* pull)
+        const records = Option.isNone(found) ? yield* waiting : []
+        looks = Option.isNone(found) ? looks + 1 : 0
+        if (Option.isNone(found) && records.length === 0) continue
+        const events = Option.isNone(found)
+          ? this.waitingOf(stream, records)
+          : Option.isSome(found.value)
+            ? this.eventsOf(stream, followed, held, found.value.value)
             : stream.fail("The events of the run are not complete")
         yield* send(yield* this.withState(followed, events))
       }
@@ -219,8 +199,7 @@ export class AgUiFollow {
     const isOver = () => stream.hasEnded || stream.isWaiting
     const sent = Effect.gen(this, function* () {
       yield* this.readers.follow(runId, isOver, Effect.ignore(this.runs.interrupt(runId, access)))
-      const pull = yield* Stream.toPull(this.runs.events(runId, access))
-      yield* this.sendAll(stream, followed, runId, pull, send)
+      yield* this.sendAll(stream, followed, runId, send)
     })
     return Effect.catchAll(Effect.scoped(sent), (error) =>
       Effect.flatMap(Effect.flip(Refusals.fromRun(error)), ({ message, error }) =>

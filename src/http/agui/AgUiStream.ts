@@ -6,10 +6,10 @@
 import type { AgentEvent, Of } from "../../domain/AgentEvent.js"
 import type { StoredFile } from "../../domain/StoredFile.js"
 import * as Usages from "../../domain/Usage.js"
-import * as Sha256 from "../../internal/text/Sha256.js"
 import { type AgUiEvent, type Interrupt, PROTOCOL_VERSION, type TokenUsage, textOf } from "./AgUiEvent.js"
 import type { AgUiMessage, ContentPart } from "./AgUiMessage.js"
 import { AgUiTexts } from "./AgUiTexts.js"
+import { ownIdOf } from "./AgUiTranscript.js"
 
 /**
  * @since 0.1.0
@@ -61,19 +61,6 @@ const contentOf = ({ error, files, isFailure, result }: Of<"ToolResult">): strin
   return parts.length === 0 ? text : [...(text === "" ? [] : [{ type: "text" as const, text }]), ...parts]
 }
 
-/** The id of a call of a run where the client knows another call by its own. */
-const ownIdOf = (id: string, runId: string): string => `${id}-${Sha256.hex(runId).slice(0, 8)}`
-
-/**
- * Whether a client knows a call of a run by this id.
- *
- * @internal
- */
-export const isShownAs = (shownId: string, id: string, runId: string): boolean => {
-  const own = ownIdOf(id, runId)
-  return shownId === id || shownId === own || shownId.startsWith(`${own}-`)
-}
-
 /** Numbers of tokens are integers in the protocol. */
 const usageOf = (usage: Usages.Usage): ReadonlyArray<TokenUsage> => {
   const counts = {
@@ -118,15 +105,9 @@ export class AgUiStream extends AgUiTexts {
     return this.isOver
   }
 
-  /** Whether a person must decide or answer something, as far as the run itself asks. */
+  /** Whether a person must decide or answer something, also for an inner run. */
   get isWaiting(): boolean {
     return this.requests.size > 0
-  }
-
-  /** Whether a call is open: it may ask a person, by an inner run too. */
-  get mayWait(): boolean {
-    for (const { isOpen } of this.calls.values()) if (isOpen) return true
-    return this.isWaiting
   }
 
   /** Whether nothing goes on but waiting for a person. */
@@ -151,7 +132,9 @@ export class AgUiStream extends AgUiTexts {
   /** The events of an event. */
   push(event: AgentEvent): ReadonlyArray<AgUiEvent> {
     this.events = []
-    if (this.isOver || event.runId !== this.options.runId) return []
+    if (this.isOver) return []
+    this.trackRequest(event)
+    if (event.runId !== this.options.runId) return []
     if (this.isBehind(event)) this.endSilence()
     this.add(event)
     return this.events
@@ -200,6 +183,20 @@ export class AgUiStream extends AgUiTexts {
       }
       default:
         return event._tag === "Finished" || event._tag === "Error"
+    }
+  }
+
+  private trackRequest(event: AgentEvent): void {
+    switch (event._tag) {
+      case "ApprovalRequested":
+      case "QuestionAsked":
+        if (this.options.answered?.has(event.id) !== true) this.requests.set(event.id, event.toolCallId)
+        return
+      case "ApprovalResolved":
+      case "QuestionAnswered":
+        this.requests.delete(event.id)
+        return
+      default:
     }
   }
 
@@ -253,15 +250,9 @@ export class AgUiStream extends AgUiTexts {
     switch (event._tag) {
       case "ApprovalRequested":
         this.callOf(event.toolCallId, event.name, event.params)
-        if (this.options.answered?.has(event.id) !== true) this.requests.set(event.id, event.toolCallId)
         return
       case "QuestionAsked":
         this.callOf(event.toolCallId, event.name, null)
-        if (this.options.answered?.has(event.id) !== true) this.requests.set(event.id, event.toolCallId)
-        return
-      case "ApprovalResolved":
-      case "QuestionAnswered":
-        this.requests.delete(event.id)
         return
       case "ToolProgress": {
         const { done, id, message, name, partial, total } = event

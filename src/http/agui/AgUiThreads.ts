@@ -28,7 +28,7 @@ import { accessOf, type Chat, type ChatRuns } from "../chat/ChatRuns.js"
 import type { ResumeEntry, RunAgentInput } from "./AgUiApi.js"
 import type { AgUiMessage, Of } from "./AgUiMessage.js"
 import * as AgUiMessages from "./AgUiMessages.js"
-import { isShownAs } from "./AgUiStream.js"
+import { isShownAs } from "./AgUiTranscript.js"
 
 /**
  * A run to follow. `answered`: it goes on behind these requests of its own.

@@ -4,11 +4,29 @@
  * @private
  * @since 0.1.0
  */
+import * as Sha256 from "../../internal/text/Sha256.js"
 import type { AgUiEvent } from "./AgUiEvent.js"
 import type { AgUiMessage, Of, ToolCall } from "./AgUiMessage.js"
 
 type Answer = { -readonly [K in keyof Of<"assistant">]: Of<"assistant">[K] }
 type Call = ToolCall & { readonly function: { arguments: string } }
+
+/**
+ * The id of a call of a run where the client knows another call by its own.
+ *
+ * @category getters
+ */
+export const ownIdOf = (id: string, runId: string): string => `${id}-${Sha256.hex(runId).slice(0, 8)}`
+
+/**
+ * Whether a client knows a call of a run by this id.
+ *
+ * @category predicates
+ */
+export const isShownAs = (shownId: string, id: string, runId: string): boolean => {
+  const own = ownIdOf(id, runId)
+  return shownId === id || shownId === own || shownId.startsWith(`${own}-`)
+}
 
 /**
  * @category models

@@ -204,7 +204,7 @@ const authenticated = (
         let caller: Identity | undefined
         if (audit !== undefined && endpoint !== undefined) yield* audited(audit, endpoint, () => caller)
         if (authentication.isAnonymous && !isNear(request, origins)) return yield* far
-        caller = yield* authentication.authenticate(request)
+        caller = yield* limits.attempt(request, authentication.authenticate(request))
         yield* limits.request(caller)
         if (endpoint === undefined || !permits(caller, endpoint)) return yield* forbidden
         return caller

@@ -84,7 +84,7 @@ const notFound = (paths: Paths, request: HttpServerRequest.HttpServerRequest) =>
 export interface Failures {
   /** Such as `/openai/`. */
   readonly prefix: string
-  readonly write: (error: ApiError, requestId: string) => unknown
+  readonly write: (error: ApiError, requestId: string, url: string) => unknown
   /** Further headers of a failure, such as another challenge; default none. */
   readonly headers?: ((error: ApiError) => Readonly<Record<string, string>>) | undefined
 }
@@ -115,7 +115,9 @@ const respond = (
 ): HttpServerResponse.HttpServerResponse => {
   const failure = failures.find(({ prefix }) => url.startsWith(prefix))
   return HttpServerResponse.unsafeJson(
-    failure === undefined ? { ...ApiErrors.toProblem(error), instance: requestId } : failure.write(error, requestId),
+    failure === undefined
+      ? { ...ApiErrors.toProblem(error), instance: requestId }
+      : failure.write(error, requestId, url),
     {
       status: ApiErrors.statusOf(error),
       contentType: failure === undefined ? ApiErrors.MEDIA_TYPE : "application/json",

@@ -139,7 +139,7 @@ export const toPull = (
   pending: PendingApprovals.Service,
   runId: string,
   access: Runs.Access
-): Effect.Effect<Effect.Effect<Pulled, RunError>, RunError, Scope.Scope> =>
+): Effect.Effect<Effect.Effect<Pulled, RunError>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const pull = yield* Pulls.open(runs.events(runId, access))
     const own = Effect.map(pull, (events) =>

@@ -80,7 +80,7 @@ export class OpenAiRun {
       !answer.isWaiting ? pull : Effect.map(Effect.timeoutOption(pull, options.quiet ?? "250 millis"), Option.flatten)
     return Effect.scoped(
       Effect.gen(this, function* () {
-        const events = yield* Refusals.ofRun(AskedEvents.toPull(this.runs, this.pending, record.runId, this.access))
+        const events = yield* AskedEvents.toPull(this.runs, this.pending, record.runId, this.access)
         const pull = Refusals.ofRun(events)
         const ahead = new Set(this.answered)
         for (;;) {

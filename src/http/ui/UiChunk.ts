@@ -66,6 +66,14 @@ export type UiChunk =
       readonly providerExecuted?: boolean | undefined
     }
   | { readonly type: "tool-output-denied"; readonly toolCallId: string }
+  | { readonly type: "source-url"; readonly sourceId: string; readonly url: string; readonly title: string }
+  | {
+      readonly type: "source-document"
+      readonly sourceId: string
+      readonly mediaType: string
+      readonly title: string
+      readonly filename: string
+    }
   | { readonly type: "file"; readonly url: string; readonly mediaType: string }
   | {
       readonly type: `data-${string}`

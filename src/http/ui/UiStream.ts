@@ -7,6 +7,7 @@ import type { AgentEvent, Of } from "../../domain/AgentEvent.js"
 import * as Usages from "../../domain/Usage.js"
 import type { FinishReason, UiChunk } from "./UiChunk.js"
 import * as UiMessages from "./UiMessages.js"
+import { UiSources } from "./UiSources.js"
 import { UiTexts } from "./UiTexts.js"
 
 /**
@@ -58,6 +59,7 @@ export class UiStream extends UiTexts {
   private readonly approvals = new Map<string, string>()
   /** Calls by the questions that wait. */
   private readonly questions = new Map<string, string>()
+  private readonly sources = new UiSources()
   private isOver = false
 
   constructor(private readonly options: Options) {
@@ -311,6 +313,7 @@ export class UiStream extends UiTexts {
         ? { type: "tool-output-error", toolCallId: id, errorText: error?.message ?? "The tool failed" }
         : { type: "tool-output-available", toolCallId: id, output: result ?? null }
     )
+    if (!isFailure) this.emit(...this.sources.of(result))
     for (const file of files ?? []) {
       const part = UiMessages.fromFile(file)
       if ("url" in part) this.emit({ type: "file", url: part.url, mediaType: part.mediaType })

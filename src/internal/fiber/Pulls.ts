@@ -15,7 +15,7 @@ import * as Stream from "effect/Stream"
 export type Pull<A, E, R = never> = Effect.Effect<ReadonlyArray<A> | undefined, E, R>
 
 /** Begins to read. The scope ends it. */
-type Open<A, E, R> = Effect.Effect<Pull<A, E, R>, E, R | Scope.Scope>
+type Open<A, E, R> = Effect.Effect<Pull<A, E, R>, never, R | Scope.Scope>
 
 const known = new WeakMap<object, Open<any, any, any>>()
 
@@ -54,7 +54,19 @@ export const unwrap = <A, E, R, E2, R2>(
 ): Stream.Stream<A, E | E2, R | R2> =>
   make<A, E | E2, R | R2>(
     Stream.unwrap(made),
-    Effect.flatMap(made, (stream): Open<A, E | E2, R> => open(stream))
+    Effect.map(Effect.scope, (scope) => {
+      let inner: Pull<A, E, R> | undefined
+      return Effect.suspend(
+        (): Pull<A, E | E2, R | R2> =>
+          inner ??
+          Effect.flatMap(made, (stream) =>
+            Effect.flatMap(Scope.extend(open(stream), scope), (pull) => {
+              inner = pull
+              return pull
+            })
+          )
+      )
+    })
   )
 
 /**

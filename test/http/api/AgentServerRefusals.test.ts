@@ -134,6 +134,21 @@ describe("a server of agents refuses", () => {
     })
   )
 
+  it.scopedLive("an address that guesses credentials, for a while", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* AgentServers.start({ agents: [helper], limits: { refusalsPerMinute: 20, proxies: 1 } })
+      const as = (user: string, address: string) => ask("/v1/agents", { user, headers: { "x-forwarded-for": address } })
+      for (let n = 0; n < 2; n++) assert.strictEqual((yield* as("", "192.0.2.1")).status, 401)
+      const refused = yield* as("ann", "192.0.2.1")
+      assertProblem(refused, 429, "rate")
+      assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/)
+      assert.strictEqual((yield* as("ann", "192.0.2.2")).status, 200)
+      // The connection is an address too.
+      for (let n = 0; n < 2; n++) assert.strictEqual((yield* ask("/v1/agents", { user: "" })).status, 401)
+      assertProblem(yield* ask("/v1/agents"), 429, "rate")
+    })
+  )
+
   it.scopedLive("a stream of a caller that follows as many as it may", () =>
     Effect.gen(function* () {
       const { ask } = yield* AgentServers.start({

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { generateText, streamText } from "ai"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import OpenAI, { type APIError, AuthenticationError, BadRequestError, ConflictError, NotFoundError } from "openai"
@@ -12,6 +13,7 @@ import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as Sessions from "../../../src/session/Sessions.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as AgentServers from "../../support/AgentServers.js"
+import * as InnerApproval from "../../support/InnerApproval.js"
 
 const helper = Agent.make("helper", { system: "secret prompt" })
 
@@ -303,6 +305,29 @@ describe("OpenAiServer", () => {
       assert.include(error.message, `/v1/approvals/${json.approvals[0].id}/decision`)
       yield* ask(`/v1/approvals/${json.approvals[0].id}/decision`, { body: { decision: "approve" } })
       assert.deepStrictEqual(yield* Deferred.await(paid), { amount: 5 })
+    })
+  )
+
+  it.scopedLive("waits for so long for other events of a run that waits for a person (quiet)", () =>
+    Effect.gen(function* () {
+      const agents = [Agent.make("clerk", { tools: [InnerApproval.pay] })]
+      for (const quiet of ["1 millis", "1 hour"] as const) {
+        const { ask } = yield* AgentServers.start({
+          agents,
+          edges: [OpenAiServer.make({ agents, quiet })],
+          script: InnerApproval.script
+        })
+        const asked = yield* Effect.fork(ask("/openai/v1/chat/completions", { body: { ...hello, model: "clerk" } }))
+        const { json } = yield* Effect.repeat(Effect.delay(ask("/v1/approvals"), "5 millis"), {
+          until: ({ json }) => json.approvals.length > 0
+        })
+        if (quiet === "1 hour") {
+          yield* ask(`/v1/approvals/${json.approvals[0].id}/decision`, { body: { decision: "approve" } })
+        }
+        const answer = yield* Fiber.join(asked)
+        if (quiet === "1 hour") assert.include(answer.json.choices[0].message.content, "paid 5")
+        else assert.deepStrictEqual([answer.status, answer.json.error.code], [409, "waits_for_person"])
+      }
     })
   )
 })

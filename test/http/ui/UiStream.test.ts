@@ -90,6 +90,38 @@ describe("UiStream", () => {
     }
   })
 
+  it("shows the sources that results of tools name, each once", async () => {
+    const found = (id: string, sources: unknown) => [
+      { _tag: "ToolCall", step: 0, id, name: "search_documents", params: { query: "trains" } },
+      {
+        ...{ _tag: "ToolResult", step: 0, id, name: "search_documents", isFailure: false, result: { sources } },
+        ...{ observation: "", truncated: false, durationMs: 1, attempts: 1 }
+      }
+    ]
+    const page = { cite: "[1]", title: "Trains", source: "https://trains.example/a", text: "…" }
+    const file = { cite: "[2]", title: "Hotels", source: "hotels.pdf", place: "page 3", text: "…" }
+    const script = { cite: "[3]", title: "x", source: "javascript:alert(1)", text: "" }
+    const events = [
+      step(0),
+      ...found("c1", [page, file]),
+      ...found("c2", [page, script]),
+      ...found("c3", [{ cite: 4 }, "rubbish"]),
+      ...found("c4", "none"),
+      { _tag: "Message", text: "By train [1]" },
+      finished
+    ]
+    for (const message of await messageOf(chunksOf(at(events)))) {
+      assert.deepStrictEqual(
+        JSON.parse(JSON.stringify(message.parts)).filter(({ type }: { type: string }) => type.startsWith("source-")),
+        [
+          { type: "source-url", sourceId: "1", url: page.source, title: "Trains" },
+          { type: "source-document", sourceId: "2", mediaType: "text/plain", title: "Hotels", filename: "hotels.pdf" },
+          { type: "source-document", sourceId: "3", mediaType: "text/plain", title: "x", filename: script.source }
+        ]
+      )
+    }
+  })
+
   it("marks a retracted text, or removes it, and shows the answer that holds whole", async () => {
     const events = at([
       step(0),
