@@ -15,6 +15,7 @@ import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { McpClient, McpError, type Service } from "../skill/mcp/McpClient.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
+import type { Auth } from "./auth/McpOAuth.js"
 import * as McpConnection from "./McpConnection.js"
 import * as McpHttp from "./McpHttp.js"
 import * as McpSession from "./McpSession.js"
@@ -88,7 +89,7 @@ export interface StdioOptions extends ClientOptions {
  * @since 0.1.0
  * @category models
  */
-export interface HttpOptions extends ClientOptions {
+export interface HttpOptions<R = never> extends ClientOptions {
   /**
    * The server's address. A user who chooses it can reach whatever this process can reach: check it first, or pass a
    * `fetch` that does. Redirects are followed within the origin only.
@@ -96,6 +97,11 @@ export interface HttpOptions extends ClientOptions {
   readonly url: string | URL
   /** Sent with every request, and nowhere else. An Effect is run for each request, so tokens can be renewed. */
   readonly headers?: McpHttp.Headers | Effect.Effect<McpHttp.Headers, unknown> | undefined
+  /**
+   * Authorizes the client by OAuth: `McpOAuth.authorizationCode` or `McpOAuth.clientCredentials`. The address must be
+   * https, or of this machine.
+   */
+  readonly auth?: Effect.Effect<Auth, never, R> | undefined
   /** Default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined
   /**
@@ -198,7 +204,7 @@ export const makeStdio = (options: StdioOptions): Effect.Effect<Service, McpErro
  * @since 0.1.0
  * @category constructors
  */
-export const makeHttp = (options: HttpOptions): Effect.Effect<Service, McpError, Scope.Scope> =>
+export const makeHttp = <R = never>(options: HttpOptions<R>): Effect.Effect<Service, McpError, Scope.Scope | R> =>
   Effect.gen(function* () {
     const server = options.name ?? "mcp"
     const url = URL.canParse(options.url) ? new URL(options.url) : undefined
@@ -210,13 +216,14 @@ export const makeHttp = (options: HttpOptions): Effect.Effect<Service, McpError,
       })
     }
     const sdk = yield* McpSession.load(server)
-    const { headers = {} } = options
+    const { auth, headers = {} } = options
     const secrets: Array<Redacted.Redacted<string>> = []
     const http: McpHttp.Options = {
       server,
       url,
       secrets,
       headers: Effect.isEffect(headers) ? headers : Effect.succeed(headers),
+      authorization: auth === undefined ? undefined : yield* (yield* auth).authorize({ name: server, url }),
       fetch: options.fetch ?? globalThis.fetch,
       maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
       resume: { attempts: options.resume?.attempts ?? 3, delay: millis(options.resume?.delay ?? "200 millis") },
@@ -250,5 +257,5 @@ export const layerStdio = (options: StdioOptions): Layer.Layer<McpClient, McpErr
  * @since 0.1.0
  * @category layers
  */
-export const layerHttp = (options: HttpOptions): Layer.Layer<McpClient, McpError> =>
+export const layerHttp = <R = never>(options: HttpOptions<R>): Layer.Layer<McpClient, McpError, R> =>
   Layer.scoped(McpClient, makeHttp(options))

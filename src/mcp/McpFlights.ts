@@ -13,40 +13,43 @@ export interface Asking {
   readonly answer: ((question: Question, signal: AbortSignal) => Promise<Elicited>) | undefined
 }
 
-/** A call in flight, and its time limit. */
-export interface Flight extends Asking {
-  readonly pulse: Deadline.Pulse
-}
-
 export class Flights {
-  private readonly all = new Set<Flight>()
-  private questions = 0
+  private readonly all = new Map<Deadline.Pulse, Asking | undefined>()
+  private pauses = 0
 
-  add(flight: Flight): void {
-    this.all.add(flight)
+  /** `asking` is absent for a request during which a server has nothing to ask. */
+  add(pulse: Deadline.Pulse, asking: Asking | undefined): void {
+    this.all.set(pulse, asking)
   }
 
-  delete(flight: Flight): void {
-    this.all.delete(flight)
+  delete(pulse: Deadline.Pulse): void {
+    this.all.delete(pulse)
+  }
+
+  /** Waits for a person: no limit of a request in flight counts meanwhile. */
+  async paused<A>(wait: () => Promise<A>): Promise<A> {
+    this.pauses++
+    for (const pulse of this.all.keys()) pulse.hold()
+    try {
+      return await wait()
+    } finally {
+      if (--this.pauses === 0) for (const pulse of this.all.keys()) pulse.beat()
+    }
   }
 
   /**
-   * Answers a question of the server. No limit of a call counts meanwhile. Nobody answers for somebody else: while
-   * calls of several askers are in flight, a question is cancelled.
+   * Answers a question of the server. Nobody answers for somebody else: while calls of several askers are in flight, a
+   * question is cancelled.
    */
   async elicit(question: Question, signal: AbortSignal): Promise<Elicited> {
-    const [first] = this.all
-    if (first?.answer === undefined) return { action: "cancel" }
-    for (const { asker } of this.all) if (asker !== first.asker) return { action: "cancel" }
-    this.questions++
-    for (const { pulse } of this.all) pulse.hold()
+    const [first, ...others] = Array.from(this.all.values()).filter((asking) => asking !== undefined)
+    const { answer, asker } = first ?? {}
+    if (answer === undefined || others.some((other) => other.asker !== asker)) return { action: "cancel" }
     try {
-      return await first.answer(question, signal)
+      return await this.paused(() => answer(question, signal))
     } catch {
       // The call has ended.
       return { action: "cancel" }
-    } finally {
-      if (--this.questions === 0) for (const { pulse } of this.all) pulse.beat()
     }
   }
 }

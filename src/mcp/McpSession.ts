@@ -21,16 +21,18 @@ import * as McpFlights from "./McpFlights.js"
 import * as McpWire from "./McpWire.js"
 
 const loadModules = async (): Promise<Sdk> => {
-  const [{ Client }, { StreamableHTTPClientTransport, StreamableHTTPError }, types] = await Promise.all([
+  const [{ Client }, { extractWWWAuthenticateParams }, http, types] = await Promise.all([
     import("@modelcontextprotocol/sdk/client/index.js"),
+    import("@modelcontextprotocol/sdk/client/auth.js"),
     import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
     import("@modelcontextprotocol/sdk/types.js")
   ])
   const { ElicitRequestSchema, ListRootsRequestSchema, McpError, ResultSchema } = types
   return {
     Client,
-    StreamableHTTPClientTransport,
-    StreamableHTTPError,
+    StreamableHTTPClientTransport: http.StreamableHTTPClientTransport,
+    StreamableHTTPError: http.StreamableHTTPError,
+    extractWWWAuthenticateParams,
     ElicitRequestSchema,
     ListRootsRequestSchema,
     McpError,
@@ -43,6 +45,7 @@ export interface Sdk {
   readonly Client: typeof import("@modelcontextprotocol/sdk/client/index.js").Client
   readonly StreamableHTTPClientTransport: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPClientTransport
   readonly StreamableHTTPError: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPError
+  readonly extractWWWAuthenticateParams: typeof import("@modelcontextprotocol/sdk/client/auth.js").extractWWWAuthenticateParams
   readonly ElicitRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ElicitRequestSchema
   readonly ListRootsRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ListRootsRequestSchema
   readonly McpError: typeof import("@modelcontextprotocol/sdk/types.js").McpError
@@ -83,6 +86,8 @@ export interface Events {
   /** This request will not be answered. */
   readonly unanswered: (id: unknown, failure: Failure) => void
   readonly isPending: (id: unknown) => boolean
+  /** Waits while no limit of a request counts. */
+  readonly paused: <A>(wait: () => Promise<A>) => Promise<A>
 }
 
 /** A transport of the SDK, and a reader of its failures. */
@@ -161,6 +166,8 @@ class Exchange implements Events {
   constructor(private readonly options: Options) {}
 
   readonly isPending = (id: unknown): boolean => this.pending.has(id)
+
+  readonly paused = <A>(wait: () => Promise<A>): Promise<A> => this.flights.paused(wait)
 
   readonly lost = (failure: Failure): void => {
     if (this.ended !== undefined) return
@@ -284,11 +291,15 @@ export const make = (options: Options): Effect.Effect<Session, McpError, Scope.S
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => exchange.lost({ reason: "Closed", message: "the client was closed" }))
     )
-    const connect = Effect.tryPromise({
-      try: (signal) => client.connect(front, { signal, timeout: NEVER }),
-      catch: exchange.readFailure
-    })
-    yield* Deadline.run(() => connect, {
+    const connect = (pulse: Deadline.Pulse) =>
+      Effect.tryPromise({
+        try: (signal) => {
+          exchange.flights.add(pulse, undefined)
+          return client.connect(front, { signal, timeout: NEVER })
+        },
+        catch: exchange.readFailure
+      }).pipe(Effect.ensuring(Effect.sync(() => exchange.flights.delete(pulse))))
+    yield* Deadline.run(connect, {
       whole: options.connectTimeout,
       onTimeout: (): Failure => ({ reason: "Timeout", message: "it did not initialize in time" })
     }).pipe(
@@ -322,14 +333,10 @@ const request = (
     if (exchange.ended !== undefined) return Effect.fail({ ...exchange.ended, again: true })
     const token = onProgress === undefined ? undefined : exchange.nextToken()
     const given = token === undefined ? params : { ...params, _meta: { progressToken: token } }
-    let flight: McpFlights.Flight | undefined
     const answer = (pulse: Deadline.Pulse) =>
       Effect.tryPromise({
         try: (signal) => {
-          if (asking !== undefined) {
-            flight = { ...asking, pulse }
-            exchange.flights.add(flight)
-          }
+          exchange.flights.add(pulse, asking)
           if (token !== undefined) {
             exchange.progress.set(token, (progress) => {
               pulse.beat()
@@ -339,21 +346,14 @@ const request = (
           return client.request({ method, params: given } as never, sdk.ResultSchema, { signal, timeout: NEVER })
         },
         catch: exchange.readFailure
-      })
+      }).pipe(Effect.ensuring(Effect.sync(() => exchange.flights.delete(pulse))))
     return Deadline.run(answer, {
       // Without progress there is no beat, and the first limit is the only one.
       first: timeout,
       gap: timeout,
       whole: maxTotal,
       onTimeout: (_, limit): Failure => ({ reason: "Timeout", message: `it did not answer within ${limit} ms` })
-    }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          exchange.progress.delete(token)
-          if (flight !== undefined) exchange.flights.delete(flight)
-        })
-      )
-    )
+    }).pipe(Effect.ensuring(Effect.sync(() => exchange.progress.delete(token))))
   })
 
 const MAX_TOOL_NAME = 128

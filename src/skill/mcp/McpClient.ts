@@ -235,6 +235,9 @@ export interface Change {
  * - `Timeout`: no answer in time; the server was told to stop
  * - `Unsupported`: the server does not offer this
  * - `Refused`: the server rejects this client; `status` says how
+ * - `AuthorizationNeeded`: the server demands an authorization, and nobody can be asked for it
+ * - `AuthorizationRefused`: the client was not authorized, or not for this
+ * - `AuthorizationFailed`: the authorization could not be carried out
  * - `Protocol`: the server answered with an error; `rpcCode` says which
  * - `InvalidResponse`: the answer does not follow the protocol
  * - `TooLarge`: a message was larger than allowed
@@ -253,6 +256,9 @@ export class McpError extends ErrorCode.TaggedError<McpError>("effect-lexigram/s
     "Timeout",
     "Unsupported",
     "Refused",
+    "AuthorizationNeeded",
+    "AuthorizationRefused",
+    "AuthorizationFailed",
     "Protocol",
     "InvalidResponse",
     "TooLarge",
