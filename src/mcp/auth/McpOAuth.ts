@@ -142,7 +142,11 @@ const grant = (method: McpOAuthFlow.Method, options: Options): Effect.Effect<Aut
           method,
           tokens,
           server: url,
-          key: { server: url.href, owner: options.owner },
+          key: {
+            server: url.href,
+            owner: options.owner,
+            client: method.client === undefined ? undefined : `${method.client.issuer} ${method.client.client_id}`
+          },
           maxStepUps: options.maxStepUps ?? 3
         })
       })

@@ -61,7 +61,9 @@ export const send = (
   Effect.gen(function* () {
     const url = new URL(input)
     if (!isSecure(url) || url.username !== "" || url.password !== "") {
-      return yield* Effect.fail(refused(`it names an address that is not https, at ${url.host}`))
+      return yield* Effect.fail(
+        refused(`it names an address that is not https or has credentials, at ${url.host.slice(0, 100)}`)
+      )
     }
     const addresses = yield* Effect.mapError(
       AddressPolicy.check(policy, url.hostname, AddressPolicy.resolve),

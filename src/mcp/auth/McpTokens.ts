@@ -22,6 +22,8 @@ export interface Key {
   readonly server: string
   /** Whose tokens they are; absent for those of the program itself. */
   readonly owner?: string | undefined
+  /** Issuer and id of a client that its authorization server knows already; absent for one that registers itself. */
+  readonly client?: string | undefined
 }
 
 const Secret = Schema.Redacted(Schema.String)
@@ -103,7 +105,8 @@ const Text = Schema.parseJson(Credentials)
  */
 export const makeEncoded = (store: Encoded): Service => {
   const locks = KeyedLock.make()
-  const idOf = ({ owner, server }: Key): string => Sha256.hex(JSON.stringify([server, owner ?? null]))
+  const idOf = ({ client, owner, server }: Key): string =>
+    Sha256.hex(JSON.stringify([server, owner ?? null, client ?? null]))
   // The failure of a codec may quote a token, so it is dropped.
   const failed = (key: Key, operation: string) => () =>
     new McpError({
