@@ -111,6 +111,18 @@ export type ClientCredentialsOptions = Options &
     | { readonly privateKeyJwt: PrivateKey; readonly clientSecret?: undefined }
   )
 
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface JwtBearerOptions<E = never, R = never> extends Options, KnownClient {
+  /** Gets an assertion for the authorization server and the MCP server, each time a token is needed. */
+  readonly assertion: (target: {
+    readonly issuer: string
+    readonly resource: string
+  }) => Effect.Effect<Redacted.Redacted<string>, E, R>
+}
+
 const loadSdk = async (): Promise<McpOAuthFlow.Sdk & { readonly flow: typeof McpOAuthFlow }> => {
   const [{ auth }, { OAuthError }, AddressPolicy, HttpExchange, flow] = await Promise.all([
     import("@modelcontextprotocol/sdk/client/auth.js"),
@@ -207,6 +219,7 @@ export const authorizationCode = <E = never, R = never>(
         metadataUrl: options.clientMetadataUrl,
         client: client === undefined ? undefined : clientOf(client),
         addClientAuthentication: undefined,
+        assertion: undefined,
         ask: authorize === undefined ? undefined : (url) => Effect.provide(authorize(url), context),
         askTimeout: Duration.decode(options.authorizeTimeout ?? "10 minutes")
       },
@@ -244,9 +257,38 @@ export const clientCredentials = (options: ClientCredentialsOptions): Effect.Eff
       metadataUrl: undefined,
       client: clientOf({ clientId, clientSecret, issuer }),
       addClientAuthentication: privateKeyJwt === undefined ? undefined : signed(clientId, privateKeyJwt),
+      assertion: undefined,
       ask: undefined,
       askTimeout: Duration.zero
     },
     options
   )
 }
+
+/**
+ * Exchanges an assertion about a person for tokens (RFC 7523), without asking the person: an identity provider of an
+ * enterprise issues the assertion (SEP-990).
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const jwtBearer = <E = never, R = never>(
+  options: JwtBearerOptions<E, R>
+): Effect.Effect<Auth, never, McpTokens | R> =>
+  Effect.flatMap(Effect.context<R>(), (context) =>
+    grant(
+      {
+        ...methodOf(options),
+        redirectUri: undefined,
+        metadata: { redirect_uris: [], grant_types: ["urn:ietf:params:oauth:grant-type:jwt-bearer"] },
+        metadataUrl: undefined,
+        client: clientOf(options),
+        addClientAuthentication: undefined,
+        assertion: (server) =>
+          Effect.provide(options.assertion({ issuer: options.issuer, resource: server.href }), context),
+        ask: undefined,
+        askTimeout: Duration.zero
+      },
+      options
+    )
+  )

@@ -14,6 +14,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 import type { AuthFailure } from "./McpAuthorization.js"
@@ -44,6 +45,8 @@ export interface Method {
   /** A client that its authorization server knows already. */
   readonly client: (OAuthClientInformationMixed & { readonly issuer: string }) | undefined
   readonly addClientAuthentication: OAuthClientProvider["addClientAuthentication"]
+  /** Exchanged for tokens (RFC 7523); absent for credentials of the client alone. */
+  readonly assertion: ((server: URL) => Effect.Effect<Redacted.Redacted<string>, unknown>) | undefined
   /** Absent: nobody can be asked. */
   readonly ask: ((url: URL) => Effect.Effect<Callback, unknown>) | undefined
   readonly scope: string | undefined
@@ -95,7 +98,8 @@ class Provider implements OAuthClientProvider {
   constructor(
     private readonly method: Method,
     private readonly request: Request,
-    public kept: Kept
+    public kept: Kept,
+    assertion: Redacted.Redacted<string> | undefined
   ) {
     this.redirectUrl = method.redirectUri
     this.clientMetadata = method.metadata
@@ -103,8 +107,11 @@ class Provider implements OAuthClientProvider {
     if (method.addClientAuthentication !== undefined) this.addClientAuthentication = method.addClientAuthentication
     if (method.redirectUri === undefined) {
       const { scope } = request
-      this.prepareTokenRequest = () =>
-        new URLSearchParams({ grant_type: "client_credentials", ...(scope === undefined ? {} : { scope }) })
+      const grant =
+        assertion === undefined
+          ? { grant_type: "client_credentials" }
+          : { grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion: Redacted.value(assertion) }
+      this.prepareTokenRequest = () => new URLSearchParams({ ...grant, ...(scope === undefined ? {} : { scope }) })
     } else if (method.client === undefined) {
       this.saveClientInformation = (client) => {
         this.kept = { ...this.kept, client: client as NonNullable<Kept["client"]> }
@@ -239,6 +246,12 @@ const ask = (method: Method, provider: Provider): Effect.Effect<string, AuthFail
     return yield* codeOf(provider, callback)
   })
 
+const limited = <A, E>({ timeout }: Method, effect: Effect.Effect<A, E>): Effect.Effect<A, E | AuthFailure> =>
+  Effect.timeoutFail(effect, {
+    duration: timeout,
+    onTimeout: () => failed(`its authorization server did not answer within ${Duration.format(timeout)}`)
+  })
+
 const decode = Schema.decodeUnknown(McpTokens.Credentials)
 const encode = Schema.encodeSync(McpTokens.Credentials)
 
@@ -256,7 +269,15 @@ export const run = <E>(
     const runtime = yield* Effect.runtime<never>()
     const policy = McpOAuthFetch.policyOf(sdk.http, { server: request.server, allowPrivate: method.allowPrivate })
     if (Either.isLeft(policy)) return yield* Effect.fail(failed("the option allowPrivate has an invalid entry"))
-    const provider = new Provider(method, request, encode(request.kept))
+    const assertion =
+      method.assertion === undefined
+        ? undefined
+        : yield* limited(
+            method,
+            // The cause may quote the assertion, so it is dropped.
+            Effect.mapError(method.assertion(request.server), () => failed("the program has no assertion for it"))
+          )
+    const provider = new Provider(method, request, encode(request.kept), assertion)
     // The SDK goes on without metadata that it could not get: an address that is refused ends the authorization.
     let refusal: AuthFailure | undefined
     const send = async (signal: AbortSignal, url: string | URL, init?: RequestInit): Promise<Response> => {
@@ -280,10 +301,7 @@ export const run = <E>(
           }),
         catch: (error) => refusal ?? failureOf(sdk, error)
       }).pipe(
-        Effect.timeoutFail({
-          duration: method.timeout,
-          onTimeout: () => failed(`its authorization server did not answer within ${Duration.format(method.timeout)}`)
-        }),
+        (step) => limited(method, step),
         Effect.flatMap((done) => (refusal === undefined ? Effect.succeed(done) : Effect.fail(refusal))),
         Effect.tapErrorCause(() => Effect.ignore(keep))
       )

@@ -28,7 +28,8 @@ const scenarios = [
   "auth/offline-access-scope",
   "auth/offline-access-not-supported",
   "auth/client-credentials-jwt",
-  "auth/client-credentials-basic"
+  "auth/client-credentials-basic",
+  "auth/cross-app-access-complete-flow"
 ]
 
 describe("the conformance suite of MCP for clients", () => {

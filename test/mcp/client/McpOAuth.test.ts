@@ -405,6 +405,39 @@ describe("McpOAuth.authorizationCode", () => {
   )
 })
 
+describe("McpOAuth.jwtBearer", () => {
+  it.scopedLive("exchanges an assertion for each token, and shows none", () =>
+    Effect.gen(function* () {
+      const { issued, tokenRequests, url } = yield* start()
+      const issuer = new URL(url).origin
+      let count = 0
+      const client = yield* McpClientSdk.makeHttp({
+        url,
+        auth: McpOAuth.jwtBearer({
+          clientId: "app",
+          issuer,
+          assertion: (target) =>
+            ++count === 3
+              ? Effect.fail("no the-assertion")
+              : Effect.succeed(Redacted.make(`${target.issuer} ${target.resource} ${count}`))
+        })
+      })
+      issued.clear()
+      yield* client.callTool("look")
+      assert.deepStrictEqual(
+        tokenRequests.map((request) => request.get("assertion")),
+        [`${issuer} ${url} 1`, `${issuer} ${url} 2`]
+      )
+      issued.clear()
+      const tokens = yield* McpTokens.McpTokens
+      yield* tokens.remove({ server: url, client: `${issuer} app` })
+      const error = yield* Effect.flip(client.callTool("look"))
+      assert.strictEqual(error.reason, "AuthorizationFailed")
+      assert.notInclude(`${error.stack} ${JSON.stringify(error)}`, "the-assertion")
+    }).pipe(memory)
+  )
+})
+
 describe("McpOAuth.clientCredentials", () => {
   it.scopedLive("uses the secret, and renews the token", () =>
     Effect.gen(function* () {

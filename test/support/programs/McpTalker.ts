@@ -35,6 +35,25 @@ const authorize = (address: URL) =>
     return Object.fromEntries(new URL(headers.get("location") ?? "").searchParams)
   })
 
+/** The identity provider exchanges the token by which the person is known for an assertion. */
+const assertion = (target: { readonly issuer: string; readonly resource: string }) =>
+  Effect.promise(async () => {
+    const response = await fetch(given["idp_token_endpoint"] ?? "", {
+      method: "POST",
+      body: new URLSearchParams({
+        grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+        requested_token_type: "urn:ietf:params:oauth:token-type:id-jag",
+        subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
+        subject_token: given["idp_id_token"] ?? "",
+        client_id: given["idp_client_id"] ?? "",
+        audience: target.issuer,
+        resource: target.resource
+      })
+    })
+    const { access_token } = (await response.json()) as { readonly access_token: string }
+    return Redacted.make(access_token)
+  })
+
 const auth = Effect.gen(function* () {
   switch (scenario) {
     case "auth/client-credentials-basic":
@@ -48,6 +67,8 @@ const auth = Effect.gen(function* () {
         issuer: yield* issuer
       })
     }
+    case "auth/cross-app-access-complete-flow":
+      return yield* McpOAuth.jwtBearer({ clientId, clientSecret: secret, issuer: yield* issuer, assertion })
     default:
       return yield* McpOAuth.authorizationCode({
         redirectUri: "http://localhost:9/callback",
