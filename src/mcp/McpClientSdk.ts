@@ -67,6 +67,22 @@ export interface ClientOptions {
    * inbox of the call's run. Default: whether the `ApprovalGate` in context, if any, takes questions.
    */
   readonly elicitation?: boolean | undefined
+  /**
+   * Whether the model of a run answers what the server asks it during a tool call (`sampling`). Each request needs an
+   * approval, as a call of the tool would (`ApprovalGate`), and its usage is the run's. Default `false`.
+   */
+  readonly sampling?: boolean | SamplingOptions | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SamplingOptions {
+  /** Requests during one call of a tool; further ones are refused. Default 5. */
+  readonly maxRequests?: number | undefined
+  /** Maximum tokens of an answer, whatever the server asks for. Default 4,096. */
+  readonly maxTokens?: number | undefined
 }
 
 /**
@@ -139,12 +155,14 @@ const connection = (
   link: (events: McpSession.Events) => Effect.Effect<McpSession.Link, McpError, Scope.Scope>
 ): Effect.Effect<Service, McpError, Scope.Scope> =>
   Effect.flatMap(Effect.serviceOption(ApprovalGate.ApprovalGate), (gate) => {
-    const { reconnect } = options
+    const { reconnect, sampling = false } = options
+    const { maxRequests = 5, maxTokens = 4096 } = typeof sampling === "boolean" ? {} : sampling
     const hasInbox = Option.exists(gate, ({ elicit }) => elicit !== undefined)
     return McpConnection.make({
       server,
       timeout: Duration.decode(options.timeout ?? "60 seconds"),
       maxTotal: options.maxTotal === undefined ? undefined : Duration.decode(options.maxTotal),
+      maxSamples: maxRequests,
       reconnect:
         reconnect === false
           ? undefined
@@ -163,7 +181,8 @@ const connection = (
           link,
           connectTimeout: millis(options.connectTimeout ?? "30 seconds"),
           roots: options.roots,
-          elicitation: options.elicitation ?? hasInbox
+          elicitation: options.elicitation ?? hasInbox,
+          sampling: sampling === false ? undefined : { maxTokens }
         })
     })
   })

@@ -5,12 +5,13 @@
  * @since 0.1.0
  */
 import type * as Deadline from "../internal/fiber/Deadline.js"
-import type { Elicited, Question } from "../skill/mcp/McpClient.js"
+import type { Elicited, Question, Sampled, SampleRequest } from "../skill/mcp/McpClient.js"
 
 /** For whom a call runs and who answers the server's questions meanwhile, if anybody does. */
 export interface Asking {
   readonly asker: string | undefined
   readonly answer: ((question: Question, signal: AbortSignal) => Promise<Elicited>) | undefined
+  readonly sample: ((request: SampleRequest, signal: AbortSignal) => Promise<Sampled | undefined>) | undefined
 }
 
 export class Flights {
@@ -37,19 +38,34 @@ export class Flights {
     }
   }
 
-  /**
-   * Answers a question of the server. Nobody answers for somebody else: while calls of several askers are in flight, a
-   * question is cancelled.
-   */
-  async elicit(question: Question, signal: AbortSignal): Promise<Elicited> {
+  /** Answers a question of the server. */
+  elicit(question: Question, signal: AbortSignal): Promise<Elicited> {
+    return this.answered(this.asking?.answer, question, signal, { action: "cancel" })
+  }
+
+  /** Answers by a model; `undefined` refuses. */
+  sample(request: SampleRequest, signal: AbortSignal): Promise<Sampled | undefined> {
+    return this.answered(this.asking?.sample, request, signal, undefined)
+  }
+
+  /** Nobody answers for somebody else: nobody does while calls of several askers are in flight. */
+  private get asking(): Asking | undefined {
     const [first, ...others] = Array.from(this.all.values()).filter((asking) => asking !== undefined)
-    const { answer, asker } = first ?? {}
-    if (answer === undefined || others.some((other) => other.asker !== asker)) return { action: "cancel" }
+    return others.every(({ asker }) => asker === first?.asker) ? first : undefined
+  }
+
+  private async answered<Q, A>(
+    answer: ((question: Q, signal: AbortSignal) => Promise<A>) | undefined,
+    question: Q,
+    signal: AbortSignal,
+    none: A
+  ): Promise<A> {
+    if (answer === undefined) return none
     try {
       return await this.paused(() => answer(question, signal))
     } catch {
       // The call has ended.
-      return { action: "cancel" }
+      return none
     }
   }
 }

@@ -10,7 +10,6 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import * as Version from "../domain/Version.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as SecretText from "../internal/text/SecretText.js"
 import * as VisibleText from "../internal/text/VisibleText.js"
@@ -18,6 +17,7 @@ import * as OptionalPackage from "../provider/exchange/OptionalPackage.js"
 import { type Change, McpError, type Progress, type ServerInfo } from "../skill/mcp/McpClient.js"
 import * as McpOutput from "../skill/mcp/McpOutput.js"
 import * as McpFlights from "./McpFlights.js"
+import * as McpHandlers from "./McpHandlers.js"
 import * as McpWire from "./McpWire.js"
 
 const loadModules = async (): Promise<Sdk> => {
@@ -27,12 +27,13 @@ const loadModules = async (): Promise<Sdk> => {
     import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
     import("@modelcontextprotocol/sdk/types.js")
   ])
-  const { ElicitRequestSchema, ListRootsRequestSchema, McpError, ResultSchema } = types
+  const { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema, McpError, ResultSchema } = types
   return {
     Client,
     StreamableHTTPClientTransport: http.StreamableHTTPClientTransport,
     StreamableHTTPError: http.StreamableHTTPError,
     extractWWWAuthenticateParams,
+    CreateMessageRequestSchema,
     ElicitRequestSchema,
     ListRootsRequestSchema,
     McpError,
@@ -46,6 +47,7 @@ export interface Sdk {
   readonly StreamableHTTPClientTransport: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPClientTransport
   readonly StreamableHTTPError: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPError
   readonly extractWWWAuthenticateParams: typeof import("@modelcontextprotocol/sdk/client/auth.js").extractWWWAuthenticateParams
+  readonly CreateMessageRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").CreateMessageRequestSchema
   readonly ElicitRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ElicitRequestSchema
   readonly ListRootsRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ListRootsRequestSchema
   readonly McpError: typeof import("@modelcontextprotocol/sdk/types.js").McpError
@@ -141,13 +143,11 @@ interface Message {
   readonly params?: unknown
 }
 
-interface Options {
+interface Options extends McpHandlers.Options {
   readonly server: string
   readonly sdk: Sdk
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   readonly connectTimeout: number
-  readonly roots: ReadonlyArray<{ readonly uri: string; readonly name?: string | undefined }> | undefined
-  readonly elicitation: boolean
   readonly link: (events: Events) => Effect.Effect<Link, McpError, Scope.Scope>
   readonly onChange: (change: Change["_tag"]) => void
   readonly onLost: () => void
@@ -254,36 +254,12 @@ class Exchange implements Events {
   }
 }
 
-const makeClient = ({ elicitation, roots, sdk }: Options, exchange: Exchange): InstanceType<Sdk["Client"]> => {
-  const client = new sdk.Client(
-    { name: "effect-lexigram", version: Version.version },
-    {
-      capabilities: {
-        ...(roots === undefined ? {} : { roots: {} }),
-        ...(elicitation ? { elicitation: { form: { applyDefaults: true } } } : {})
-      }
-    }
-  )
-  if (elicitation) {
-    client.setRequestHandler(sdk.ElicitRequestSchema, async ({ params }, { signal }) => {
-      if (!("requestedSchema" in params)) return { action: "cancel" }
-      const answer = await exchange.flights.elicit({ message: params.message, schema: params.requestedSchema }, signal)
-      return answer.action === "accept" ? { action: "accept", content: answer.content as never } : answer
-    })
-  }
-  if (roots !== undefined) {
-    const list = roots.map(({ name, uri }) => (name === undefined ? { uri } : { uri, name }))
-    client.setRequestHandler(sdk.ListRootsRequestSchema, () => ({ roots: list }))
-  }
-  return client
-}
-
 /** Connects and initializes. The connection lives in the scope: closing the scope closes the transport. */
 export const make = (options: Options): Effect.Effect<Session, McpError, Scope.Scope> =>
   Effect.gen(function* () {
     const exchange = new Exchange(options)
     const link = yield* options.link(exchange)
-    const client = makeClient(options, exchange)
+    const client = McpHandlers.makeClient(options, exchange.flights)
     let protocolVersion: string | undefined
     const front = exchange.wrap(link, (version) => {
       protocolVersion = version

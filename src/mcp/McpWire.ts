@@ -156,6 +156,27 @@ export const promptResult = (u: unknown): McpClient.PromptResult | undefined => 
 export const readContents = (u: unknown): ReadonlyArray<McpClient.ResourceContents> | undefined =>
   Predicate.isReadonlyRecord(u) ? entries(u["contents"], contents) : undefined
 
+/** Absent for what is no question to a model alone: tools, and content of tools. */
+export const sampleRequest = (params: Fields, maxTokens: number): McpClient.SampleRequest | undefined => {
+  if (params["tools"] !== undefined || !Array.isArray(params["messages"])) return undefined
+  const messages: Array<McpClient.SampleRequest["messages"][number]> = []
+  for (const { content: given, role } of params["messages"] as ReadonlyArray<Fields>) {
+    const blocks = Array.isArray(given) ? given : [given]
+    if ((role !== "user" && role !== "assistant") || blocks.some(({ type }) => !/^(text|image|audio)$/.test(type))) {
+      return undefined
+    }
+    messages.push({ role, content: entries(blocks, content) ?? [] })
+  }
+  const asked = amount(params["maxTokens"]) ?? maxTokens
+  const temperature = amount(params["temperature"])
+  return defined({
+    system: text(params["systemPrompt"]),
+    messages,
+    maxTokens: Math.max(1, Math.min(asked, maxTokens)),
+    temperature: temperature === undefined ? undefined : Math.max(0, Math.min(temperature, 2))
+  })
+}
+
 export const progress = (fields: Fields): McpClient.Progress | undefined => {
   const done = amount(fields["progress"])
   return done === undefined

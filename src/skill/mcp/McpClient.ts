@@ -191,6 +191,32 @@ export type Elicited =
   | { readonly action: "decline" | "cancel" }
 
 /**
+ * What a server asks a model: texts of a third party.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SampleRequest {
+  readonly system?: string | undefined
+  readonly messages: ReadonlyArray<{
+    readonly role: "user" | "assistant"
+    readonly content: ReadonlyArray<ContentBlock>
+  }>
+  readonly maxTokens: number
+  readonly temperature?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Sampled {
+  readonly text: string
+  readonly model: string
+  readonly stopReason: "endTurn" | "maxTokens"
+}
+
+/**
  * Defaults come from the client.
  *
  * @since 0.1.0
@@ -212,6 +238,13 @@ export interface CallOptions {
    */
   readonly elicit?:
     | { readonly asker: string; readonly answer: (question: Question) => Effect.Effect<Elicited> }
+    | undefined
+  /**
+   * Answers by a model what the server asks while the call runs, under the rules of `elicit` and within the bounds of a
+   * client that allows it; `undefined` refuses.
+   */
+  readonly sample?:
+    | { readonly asker: string; readonly answer: (request: SampleRequest) => Effect.Effect<Sampled | undefined> }
     | undefined
 }
 

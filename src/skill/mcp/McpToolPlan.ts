@@ -14,6 +14,7 @@ import type { McpError, Progress, Service, ToolInfo } from "./McpClient.js"
 import * as McpFiles from "./McpFiles.js"
 import * as McpOutput from "./McpOutput.js"
 import * as McpQuestions from "./McpQuestions.js"
+import * as McpSampling from "./McpSampling.js"
 import * as McpText from "./McpText.js"
 
 /**
@@ -145,17 +146,20 @@ export const make = (client: Service, tool: ToolInfo, options: Options | undefin
   const idempotent = readOnly || annotations?.idempotentHint === true
   const tell = options?.onProgress
   const call = (params: Readonly<Record<string, unknown>>) =>
-    Effect.zipWith(ToolProgress.reporter, McpQuestions.current, (report, elicit) =>
-      client.callTool(tool.name, params, {
-        timeout: options?.timeout,
-        elicit,
-        onProgress: (progress) =>
-          Effect.zipRight(
-            report({ message: progress.message, done: progress.progress, total: progress.total }),
-            tell?.(name, progress) ?? Effect.void
-          )
-      })
-    ).pipe(Effect.flatten)
+    Effect.flatMap(
+      Effect.all([ToolProgress.reporter, McpQuestions.current, McpSampling.current]),
+      ([report, elicit, sample]) =>
+        client.callTool(tool.name, params, {
+          timeout: options?.timeout,
+          elicit,
+          sample,
+          onProgress: (progress) =>
+            Effect.zipRight(
+              report({ message: progress.message, done: progress.progress, total: progress.total }),
+              tell?.(name, progress) ?? Effect.void
+            )
+        })
+    )
   return Either.right({
     name,
     description: said === undefined ? name : McpText.truncate(McpText.visible(said), maxDescription),
