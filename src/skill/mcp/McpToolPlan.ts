@@ -48,8 +48,10 @@ export interface Options {
   readonly timeout?: Duration.DurationInput | undefined
   /** Receives progress of calls. */
   readonly onProgress?: ((name: string, progress: Progress) => Effect.Effect<void>) | undefined
-  /** Adds `read_resource`, which reads a resource of the server by its address. Default false. */
+  /** Adds `list_resources` and `read_resource`, by which a model reads resources of the server. Default false. */
   readonly resources?: boolean | undefined
+  /** Adds `list_prompts` and `get_prompt`, by which a model reads prompts of the server. Default false. */
+  readonly prompts?: boolean | undefined
   /**
    * Images, audio and other bytes: `keep` them as base64, `describe` them in one line, or `show` them to the model as
    * files of the result, at most 20 MiB. By default skills keep and tools show; skills cannot show.
