@@ -15,10 +15,11 @@ import * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { CallOptions, Change, McpError, Progress, Service } from "../skill/mcp/McpClient.js"
+import type { CallOptions, Change, McpError, Progress, Service, ToolResult } from "../skill/mcp/McpClient.js"
 import * as McpAnswers from "./McpAnswers.js"
 import type { Asking } from "./McpFlights.js"
 import { type Failure, type Session, toError } from "./McpSession.js"
+import * as McpTaskCalls from "./McpTaskCalls.js"
 import * as McpWire from "./McpWire.js"
 
 /** How a lost connection is replaced. */
@@ -241,6 +242,13 @@ class Requests {
     )
   }
 
+  task(name: string, args: Readonly<Record<string, unknown>>, call: CallOptions): Effect.Effect<ToolResult, McpError> {
+    const { maxSamples, server } = this.options
+    return McpAnswers.withAnswers(call, maxSamples, (asking) =>
+      McpTaskCalls.run({ server, ask: this.ask.bind(this), name, args, call, asking })
+    )
+  }
+
   list<A>(
     capability: "tools" | "resources" | "prompts",
     method: string,
@@ -277,9 +285,13 @@ export const make = (options: Options): Effect.Effect<Service, McpError, Scope.S
       name: options.server,
       info: Effect.map(connection.acquire, ({ session }) => session.info),
       ping: Effect.asVoid(requests.ask("ping", {}, () => true)),
-      listTools: requests.list("tools", "tools/list", "tools", McpWire.tool),
-      callTool: (name, args, call) =>
-        requests.follow("tools/call", { name, arguments: args ?? {} }, McpWire.toolResult, call, name),
+      listTools: Effect.flatMap(connection.acquire, ({ session }) =>
+        requests.list("tools", "tools/list", "tools", McpWire.tool(session.info.capabilities.tasks === true))
+      ),
+      callTool: (name, args = {}, call) =>
+        call?.task === true
+          ? requests.task(name, args, call)
+          : requests.follow("tools/call", { name, arguments: args }, McpWire.toolResult, call, name),
       listResources: requests.list("resources", "resources/list", "resources", McpWire.resource),
       listResourceTemplates: requests.list(
         "resources",

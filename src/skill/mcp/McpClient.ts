@@ -32,6 +32,8 @@ export interface ServerInfo {
     readonly tools: boolean
     readonly resources: boolean
     readonly prompts: boolean
+    /** Tools may be called as tasks. */
+    readonly tasks?: boolean | undefined
   }
 }
 
@@ -65,7 +67,9 @@ export interface ToolInfo {
   /** Schema of `structuredContent`. */
   readonly outputSchema?: JsonSchema | undefined
   readonly annotations?: ToolAnnotations | undefined
-  /** Can only be called as a task that is fetched later; such calls are refused. */
+  /** May or has to be called as a task (`CallOptions.task`). */
+  readonly task?: "optional" | "required" | undefined
+  /** Can only be called as a task, while the server offers none: it cannot be called. */
   readonly requiresTask?: boolean | undefined
 }
 
@@ -227,6 +231,12 @@ export interface CallOptions {
   readonly timeout?: Duration.DurationInput | undefined
   /** Time limit of the whole call, whatever its progress. */
   readonly maxTotal?: Duration.DurationInput | undefined
+  /**
+   * Calls the tool as a task (2025-11-25), for tools whose `task` says so: the server works without an open request, is
+   * polled as often as it asks for, and its connection may be lost meanwhile. `timeout` is for each request, `maxTotal`
+   * for the task. Interrupting the call cancels the task. Default `false`.
+   */
+  readonly task?: boolean | undefined
   /**
    * Receives each report in order; the call ends after the last. Progress is requested from the server only if this is
    * set. A slow listener misses the oldest reports.

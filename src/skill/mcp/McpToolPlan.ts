@@ -53,6 +53,11 @@ export interface Options {
   /** Adds `list_prompts` and `get_prompt`, by which a model reads prompts of the server. Default false. */
   readonly prompts?: boolean | undefined
   /**
+   * Which tools are called as tasks: those that have to (`required`), or also those that may (`optional`). Default
+   * `required`.
+   */
+  readonly tasks?: "required" | "optional" | undefined
+  /**
    * Images, audio and other bytes: `keep` them as base64, `describe` them in one line, or `show` them to the model as
    * files of the result, at most 20 MiB. By default skills keep and tools show; skills cannot show.
    */
@@ -134,8 +139,8 @@ export const limitsOf = (options: Options | undefined, binary: "keep" | "show"):
  * @internal
  */
 export const make = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<Plan, string> => {
-  const { annotations, description, inputSchema, requiresTask, title } = tool
-  if (requiresTask === true) return Either.left("it can only be called as a task")
+  const { annotations, description, inputSchema, requiresTask, task, title } = tool
+  if (requiresTask === true) return Either.left("it can only be called as a task, and the server offers none")
   if (tool.name.length > MAX_TOOL_NAME) return Either.left(`its name is longer than ${MAX_TOOL_NAME} characters`)
   const maxSchema = options?.maxSchema ?? 65_536
   if (!McpText.isWithin(inputSchema, maxSchema)) {
@@ -155,6 +160,7 @@ export const make = (client: Service, tool: ToolInfo, options: Options | undefin
           timeout: options?.timeout,
           elicit,
           sample,
+          task: task === "required" || (task === "optional" && options?.tasks === "optional"),
           onProgress: (progress) =>
             Effect.zipRight(
               report({ message: progress.message, done: progress.progress, total: progress.total }),
