@@ -206,7 +206,8 @@ export const bandOf = (folder: string): string | undefined => {
  */
 export const smallEntries: Readonly<Record<string, ReadonlyArray<string>>> = {
   "http/client": ["AgentApi", "AgentClient", "ApiError", "ApiModels"],
-  "mcp/client": ["McpClientSdk", "McpOAuth", "McpTokens"],
+  "mcp/client": ["McpClientSdk"],
+  "mcp/oauth": ["McpOAuth", "McpTokens"],
   "provider/ai-sdk": ["AiSdkEmbedder", "AiSdkModel"],
   "provider/anthropic": ["Anthropic"],
   "provider/chat": ["ChatCompletions", "ChatCompletionsDialect", "FetchTransport"],
