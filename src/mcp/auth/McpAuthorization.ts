@@ -37,3 +37,11 @@ export interface Grant {
     readonly url: URL
   }) => Effect.Effect<Authorization, McpError, Scope.Scope>
 }
+
+/** Names and addresses of this machine, without asking a resolver. */
+export const isLoopback = ({ hostname }: URL): boolean =>
+  /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+
+/** Over https, or on this machine. */
+export const isSecure = (url: URL): boolean =>
+  url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))

@@ -9,8 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { McpError } from "../../skill/mcp/McpClient.js"
-import type { Grant } from "./McpAuthorization.js"
-import * as McpOAuthFetch from "./McpOAuthFetch.js"
+import { type Grant, isSecure } from "./McpAuthorization.js"
 import type * as McpOAuthFlow from "./McpOAuthFlow.js"
 import * as McpOAuthRenewal from "./McpOAuthRenewal.js"
 import { McpTokens } from "./McpTokens.js"
@@ -124,14 +123,12 @@ export interface JwtBearerOptions<E = never, R = never> extends Options, KnownCl
 }
 
 const loadSdk = async (): Promise<McpOAuthFlow.Sdk & { readonly flow: typeof McpOAuthFlow }> => {
-  const [{ auth }, { OAuthError }, AddressPolicy, HttpExchange, flow] = await Promise.all([
+  const [{ auth }, { OAuthError }, flow] = await Promise.all([
     import("@modelcontextprotocol/sdk/client/auth.js"),
     import("@modelcontextprotocol/sdk/server/auth/errors.js"),
-    import("../../builtin/web/AddressPolicy.js"),
-    import("../../builtin/web/HttpExchange.js"),
     import("./McpOAuthFlow.js")
   ])
-  return { auth, OAuthError, http: { AddressPolicy, HttpExchange }, flow }
+  return { auth, OAuthError, flow }
 }
 
 const configuration = (server: string, message: string, hint: string): McpError =>
@@ -141,7 +138,7 @@ const grant = (method: McpOAuthFlow.Method, options: Options): Effect.Effect<Aut
   Effect.map(McpTokens, (tokens) => ({
     authorize: ({ name, url }) =>
       Effect.gen(function* () {
-        if (!McpOAuthFetch.isSecure(url)) {
+        if (!isSecure(url)) {
           return yield* configuration(name, "tokens are only sent over https", "Use an https address")
         }
         const sdk = yield* Effect.tryPromise({

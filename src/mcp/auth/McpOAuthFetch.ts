@@ -7,15 +7,9 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
-import type * as AddressPolicy from "../../builtin/web/AddressPolicy.js"
-import type * as HttpExchange from "../../builtin/web/HttpExchange.js"
-import type { AuthFailure } from "./McpAuthorization.js"
-
-/** Loaded with the first authorization: the policy needs an optional package. */
-export interface Modules {
-  readonly AddressPolicy: typeof AddressPolicy
-  readonly HttpExchange: typeof HttpExchange
-}
+import * as AddressPolicy from "../../builtin/web/AddressPolicy.js"
+import * as HttpExchange from "../../builtin/web/HttpExchange.js"
+import { type AuthFailure, isLoopback, isSecure } from "./McpAuthorization.js"
 
 export interface Target {
   readonly server: URL
@@ -24,14 +18,6 @@ export interface Target {
 
 /** Bytes of an answer: metadata, a registration or tokens. */
 const MAX_BYTES = 256 * 1024
-
-/** Names and addresses of this machine, without asking a resolver. */
-export const isLoopback = ({ hostname }: URL): boolean =>
-  /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
-
-/** Over https, or on this machine. */
-export const isSecure = (url: URL): boolean =>
-  url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))
 
 const refused = (message: string): AuthFailure => ({
   reason: "AuthorizationFailed",
@@ -43,17 +29,13 @@ const bodyOf = (body: RequestInit["body"]): Uint8Array | undefined =>
   body === undefined || body === null ? undefined : new TextEncoder().encode(String(body))
 
 /** The addresses that requests may have. A server on this machine may name others on it. */
-export const policyOf = (
-  { AddressPolicy }: Modules,
-  { allowPrivate, server }: Target
-): Either.Either<AddressPolicy.Policy, string> => {
+export const policyOf = ({ allowPrivate, server }: Target): Either.Either<AddressPolicy.Policy, string> => {
   const own = isLoopback(server) ? ["127.0.0.0/8", "::1"] : []
   return AddressPolicy.make(allowPrivate === true ? true : [...(allowPrivate === false ? [] : allowPrivate), ...own])
 }
 
 /** Sends one request. A redirect is an answer: the SDK follows it within the origin. */
 export const send = (
-  { AddressPolicy, HttpExchange }: Modules,
   policy: AddressPolicy.Policy,
   input: string | URL,
   init: RequestInit | undefined

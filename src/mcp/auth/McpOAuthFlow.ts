@@ -17,7 +17,7 @@ import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
-import type { AuthFailure } from "./McpAuthorization.js"
+import { type AuthFailure, isSecure } from "./McpAuthorization.js"
 import * as McpOAuthFetch from "./McpOAuthFetch.js"
 import * as McpTokens from "./McpTokens.js"
 
@@ -25,7 +25,6 @@ import * as McpTokens from "./McpTokens.js"
 export interface Sdk {
   readonly auth: typeof import("@modelcontextprotocol/sdk/client/auth.js").auth
   readonly OAuthError: typeof import("@modelcontextprotocol/sdk/server/auth/errors.js").OAuthError
-  readonly http: McpOAuthFetch.Modules
 }
 
 /** What the redirect to the client carried, with the names of OAuth. */
@@ -237,7 +236,7 @@ const ask = (method: Method, provider: Provider): Effect.Effect<string, AuthFail
         hint: "Give McpOAuth.authorizationCode the option authorize, or authorize elsewhere with the same McpTokens"
       })
     }
-    if (!McpOAuthFetch.isSecure(address)) return yield* Effect.fail(failed("its page for authorizations is not https"))
+    if (!isSecure(address)) return yield* Effect.fail(failed("its page for authorizations is not https"))
     const callback = yield* method.ask(address).pipe(
       // The cause may quote the code, so it is dropped.
       Effect.mapError(() => failed("the authorization failed on the side of the program")),
@@ -267,7 +266,7 @@ export const run = <E>(
 ): Effect.Effect<McpTokens.Credentials, AuthFailure | E> =>
   Effect.gen(function* () {
     const runtime = yield* Effect.runtime<never>()
-    const policy = McpOAuthFetch.policyOf(sdk.http, { server: request.server, allowPrivate: method.allowPrivate })
+    const policy = McpOAuthFetch.policyOf({ server: request.server, allowPrivate: method.allowPrivate })
     if (Either.isLeft(policy)) return yield* Effect.fail(failed("the option allowPrivate has an invalid entry"))
     const assertion =
       method.assertion === undefined
@@ -282,7 +281,7 @@ export const run = <E>(
     let refusal: AuthFailure | undefined
     const send = async (signal: AbortSignal, url: string | URL, init?: RequestInit): Promise<Response> => {
       if (refusal !== undefined) throw new Stop(refusal)
-      const sent = McpOAuthFetch.send(sdk.http, policy.right, url, init)
+      const sent = McpOAuthFetch.send(policy.right, url, init)
       const exit = await Runtime.runPromise(runtime)(Effect.exit(Effect.either(sent)), { signal })
       if (Exit.isFailure(exit)) throw new Stop(failed("a request to its authorization server failed"))
       if (Either.isRight(exit.value)) return exit.value.right

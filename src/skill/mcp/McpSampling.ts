@@ -5,17 +5,17 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
+import * as LlmGateway from "../../llm/model/LlmGateway.js"
 import * as Run from "../../observability/Run.js"
 import * as ToolProgress from "../../tool/ToolProgress.js"
 import type { CallOptions, Sampled, SampleRequest } from "./McpClient.js"
 import * as McpOutput from "./McpOutput.js"
 import * as McpText from "./McpText.js"
 
-const tools = OnDemand.make(() =>
-  Promise.all([import("../../tool/Elicitation.js"), import("../../tool/ToolModel.js")] as const)
-)
+const elicitation = OnDemand.make(() => import("../../tool/Elicitation.js"))
 
 /** The most characters of a request, base64 included. */
 const MAX_CHARS = 1_048_576
@@ -57,14 +57,16 @@ const warned = (reason: string) =>
 /** A person approves it as a call of the tool; the model's usage is the run's. */
 const answer = (request: SampleRequest): Effect.Effect<Sampled | undefined> =>
   Effect.gen(function* () {
-    const [elicitation, model] = yield* tools
-    const decision = yield* elicitation.approve({ sampling: shown(request) }, "The server asks the model")
+    const client = yield* Effect.serviceOption(LlmClient.LlmClient)
+    if (Option.isNone(client)) return undefined
+    const { approve } = yield* elicitation
+    const decision = yield* approve({ sampling: shown(request) }, "The server asks the model")
     if (decision._tag === "Denied") return undefined
     const { maxTokens, temperature } = request
-    const response = yield* model.complete({
+    const response = yield* LlmGateway.complete({
       messages: messagesOf(request),
       settings: { maxTokens, ...(temperature === undefined ? {} : { temperature }) }
-    })
+    }).pipe(Effect.provideService(LlmClient.LlmClient, client.value))
     return {
       text: LlmClient.text(response),
       model: response.model ?? "unknown",

@@ -36,7 +36,7 @@ const task = (status: string, more: object = {}) => ({
   ...more
 })
 
-const done = { content: [{ type: "text", text: "done" }] }
+const done = { content: [{ type: "text" as const, text: "done" }] }
 
 /** `answer` says what is answered to requests for tools and tasks, which the queue receives. */
 const start = (answer: (request: Request, count: number) => Answer | undefined, capabilities: object = { tasks }) =>
@@ -101,8 +101,10 @@ describe("a tool that is called as a task", () => {
       )
       const { told, watch } = yield* watched
       const call = yield* Effect.fork(client.callTool("must", { a: 1 }, { ...watch, maxTotal: "1 hour" }))
-      const first = ["tools/call", { name: "must", arguments: { a: 1 }, task: { ttl: 3_600_000 } }]
-      assert.deepStrictEqual(yield* next, first)
+      assert.deepStrictEqual(yield* next, [
+        "tools/call",
+        { name: "must", arguments: { a: 1 }, task: { ttl: 3_600_000 } }
+      ])
       assert.deepStrictEqual(yield* told, { progress: 0, message: "begun" })
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(yield* next, ["tasks/get", { taskId: "t1" }])
