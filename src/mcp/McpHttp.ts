@@ -5,9 +5,10 @@
  * @private
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
@@ -176,9 +177,11 @@ class HttpLink {
   }
 
   private async run<A>(effect: Effect.Effect<A, AuthFailure>): Promise<A> {
-    const result = await this.runPromise(Effect.either(effect))
-    if (Either.isLeft(result)) throw new Unauthorized(result.left)
-    return result.right
+    const exit = await this.runPromise(Effect.exit(effect))
+    if (Exit.isSuccess(exit)) return exit.value
+    // A defect may quote a secret, so it is dropped.
+    const broken: AuthFailure = { reason: "AuthorizationFailed", message: "its authorization broke off" }
+    throw new Unauthorized(Option.getOrElse(Cause.failureOption(exit.cause), () => broken))
   }
 
   private challengeOf(response: Response, token: string | undefined): Challenge | undefined {

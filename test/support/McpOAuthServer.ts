@@ -78,7 +78,10 @@ export const start = (behavior: Behavior = {}) =>
           .end("refused")
       }
       if (message.id === undefined) return void response.writeHead(202).end()
-      json(response, 200, { jsonrpc: "2.0", id: message.id, result: results[message.method] })
+      if (message.method === "prompts/get") {
+        const error = { code: -32602, message: `Unknown prompt, but I know ${given}` }
+        json(response, 200, { jsonrpc: "2.0", id: message.id, error })
+      } else json(response, 200, { jsonrpc: "2.0", id: message.id, result: results[message.method] })
     }
 
     const server = yield* LoopbackServer.http((received, response) => {

@@ -274,8 +274,21 @@ describe("McpOAuth.authorizationCode", () => {
       assert.include(error.message, "invalid_grant")
       assert.notInclude(`${error.stack} ${JSON.stringify(error)}`, "secret-of-the-client")
       assert.notInclude(`${error.stack} ${JSON.stringify(error)}`, "a-code")
-      const failing = yield* Effect.flip(connect(url, { client, authorize: () => Effect.fail("the-code") }))
-      assert.notInclude(`${failing.stack} ${JSON.stringify(failing)}`, "the-code")
+      for (const authorize of [() => Effect.fail("the-code"), () => Effect.die("the-code")]) {
+        const failing = yield* Effect.flip(connect(url, { client, authorize }))
+        assert.strictEqual(failing.reason, "AuthorizationFailed")
+        assert.notInclude(`${failing.stack} ${JSON.stringify(failing)}`, "the-code")
+      }
+    }).pipe(memory)
+  )
+
+  it.scopedLive("shows no token in what a server says", () =>
+    Effect.gen(function* () {
+      const { issued, url } = yield* start()
+      const client = yield* connect(url)
+      const error = yield* Effect.flip(client.getPrompt("x"))
+      assert.include(error.message, "but I know")
+      assert.notInclude(error.message, [...issued][0])
     }).pipe(memory)
   )
 
