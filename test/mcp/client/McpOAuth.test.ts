@@ -284,11 +284,11 @@ describe("McpOAuth.authorizationCode", () => {
 
   it.scopedLive("shows no token in what a server says", () =>
     Effect.gen(function* () {
-      const { issued, url } = yield* start()
+      const { url } = yield* start()
       const client = yield* connect(url)
       const error = yield* Effect.flip(client.getPrompt("x"))
       assert.include(error.message, "but I know")
-      assert.notInclude(error.message, [...issued][0])
+      assert.notInclude(error.message, "access-1")
     }).pipe(memory)
   )
 
