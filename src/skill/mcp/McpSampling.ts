@@ -48,6 +48,9 @@ const shown = ({ maxTokens, messages, system }: SampleRequest) => {
   }
 }
 
+/** The most characters of the last message in the reason for the approval. */
+const MAX_REASON = 300
+
 const warned = (reason: string) =>
   Effect.annotateLogs(Effect.logWarning("The request of an MCP server for an answer of the model was refused"), {
     module: "McpSampling",
@@ -60,7 +63,9 @@ const answer = (request: SampleRequest): Effect.Effect<Sampled | undefined> =>
     const client = yield* Effect.serviceOption(LlmClient.LlmClient)
     if (Option.isNone(client)) return undefined
     const { approve } = yield* elicitation
-    const decision = yield* approve({ sampling: shown(request) }, "The server asks the model")
+    const sampling = shown(request)
+    const last = sampling.messages.at(-1)?.content ?? ""
+    const decision = yield* approve({ sampling }, `A server asks the model: ${McpOutput.excerpt(last, MAX_REASON)}`)
     if (decision._tag === "Denied") return undefined
     const { maxTokens, temperature } = request
     const response = yield* LlmGateway.complete({

@@ -48,6 +48,7 @@ describe("sampling of an MCP server", () => {
       assert.deepInclude(request?.params, {
         sampling: { messages: [{ role: "user", content: "Is it\\u{202e} 0?" }], maxTokens: 50 }
       })
+      assert.strictEqual(request?.reason, "A server asks the model: Is it\\u{202e} 0?")
       // Two calls of the run, and the server's.
       assert.lengthOf(Runs.of(events, "UsageReported"), 3)
       assert.deepStrictEqual(EventRecorder.violations(events), [])
