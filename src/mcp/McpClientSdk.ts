@@ -18,6 +18,7 @@ import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import type { Auth } from "./auth/McpOAuth.js"
 import * as McpConnection from "./McpConnection.js"
 import * as McpHttp from "./McpHttp.js"
+import * as McpSdk from "./McpSdk.js"
 import * as McpSession from "./McpSession.js"
 import * as McpStdio from "./McpStdio.js"
 
@@ -149,7 +150,7 @@ const millis = (duration: Duration.DurationInput): number => Duration.toMillis(d
 
 const connection = (
   server: string,
-  sdk: McpSession.Sdk,
+  sdk: McpSdk.Sdk,
   options: ClientOptions,
   secrets: ReadonlyArray<Redacted.Redacted<string>>,
   link: (events: McpSession.Events) => Effect.Effect<McpSession.Link, McpError, Scope.Scope>
@@ -199,7 +200,7 @@ const connection = (
 export const makeStdio = (options: StdioOptions): Effect.Effect<Service, McpError, Scope.Scope> =>
   Effect.gen(function* () {
     const server = options.name ?? "mcp"
-    const sdk = yield* McpSession.load(server)
+    const sdk = yield* McpSdk.load(server)
     const given = Object.entries(options.env ?? {})
     const env = yield* inheritedEnvironment
     for (const [name, value] of given) env[name] = Redacted.isRedacted(value) ? Redacted.value(value) : value
@@ -234,7 +235,7 @@ export const makeHttp = <R = never>(options: HttpOptions<R>): Effect.Effect<Serv
         message: `The address of the MCP server "${server}" is not an http(s) URL`
       })
     }
-    const sdk = yield* McpSession.load(server)
+    const sdk = yield* McpSdk.load(server)
     const { auth, headers = {} } = options
     const secrets: Array<Redacted.Redacted<string>> = []
     const http: McpHttp.Options = {

@@ -6,7 +6,7 @@
  */
 import * as Version from "../domain/Version.js"
 import type { Flights } from "./McpFlights.js"
-import type { Sdk } from "./McpSession.js"
+import type { Sdk } from "./McpSdk.js"
 import * as McpWire from "./McpWire.js"
 
 export interface Options {

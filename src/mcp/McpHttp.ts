@@ -15,7 +15,8 @@ import type * as Scope from "effect/Scope"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import type { McpError } from "../skill/mcp/McpClient.js"
 import type { AuthFailure, Authorization, Challenge } from "./auth/McpAuthorization.js"
-import type { Events, Failure, Link, Sdk } from "./McpSession.js"
+import type { Sdk } from "./McpSdk.js"
+import type { Events, Failure, Link } from "./McpSession.js"
 
 export type Headers = Readonly<Record<string, string | Redacted.Redacted<string>>>
 

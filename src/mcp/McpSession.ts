@@ -13,59 +13,12 @@ import type * as Scope from "effect/Scope"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as SecretText from "../internal/text/SecretText.js"
 import * as VisibleText from "../internal/text/VisibleText.js"
-import * as OptionalPackage from "../provider/exchange/OptionalPackage.js"
 import { type Change, McpError, type Progress, type ServerInfo } from "../skill/mcp/McpClient.js"
 import * as McpOutput from "../skill/mcp/McpOutput.js"
 import * as McpFlights from "./McpFlights.js"
 import * as McpHandlers from "./McpHandlers.js"
+import type { Sdk } from "./McpSdk.js"
 import * as McpWire from "./McpWire.js"
-
-const loadModules = async (): Promise<Sdk> => {
-  const [{ Client }, { extractWWWAuthenticateParams }, http, types] = await Promise.all([
-    import("@modelcontextprotocol/sdk/client/index.js"),
-    import("@modelcontextprotocol/sdk/client/auth.js"),
-    import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
-    import("@modelcontextprotocol/sdk/types.js")
-  ])
-  const { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema, McpError, ResultSchema } = types
-  return {
-    Client,
-    StreamableHTTPClientTransport: http.StreamableHTTPClientTransport,
-    StreamableHTTPError: http.StreamableHTTPError,
-    extractWWWAuthenticateParams,
-    CreateMessageRequestSchema,
-    ElicitRequestSchema,
-    ListRootsRequestSchema,
-    McpError,
-    ResultSchema
-  }
-}
-
-/** The parts of the SDK that are used. */
-export interface Sdk {
-  readonly Client: typeof import("@modelcontextprotocol/sdk/client/index.js").Client
-  readonly StreamableHTTPClientTransport: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPClientTransport
-  readonly StreamableHTTPError: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPError
-  readonly extractWWWAuthenticateParams: typeof import("@modelcontextprotocol/sdk/client/auth.js").extractWWWAuthenticateParams
-  readonly CreateMessageRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").CreateMessageRequestSchema
-  readonly ElicitRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ElicitRequestSchema
-  readonly ListRootsRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ListRootsRequestSchema
-  readonly McpError: typeof import("@modelcontextprotocol/sdk/types.js").McpError
-  readonly ResultSchema: typeof import("@modelcontextprotocol/sdk/types.js").ResultSchema
-}
-
-export const load = (server: string): Effect.Effect<Sdk, McpError> =>
-  Effect.mapError(
-    OptionalPackage.load({ name: "@modelcontextprotocol/sdk", provider: "MCP", modules: loadModules }),
-    (error) =>
-      new McpError({
-        server,
-        reason: "Configuration",
-        message: "MCP clients need the package @modelcontextprotocol/sdk, which could not be loaded",
-        hint: "npm install @modelcontextprotocol/sdk",
-        cause: error.cause
-      })
-  )
 
 /** A failure without the server's name. */
 export type Failure = Pick<McpError, "reason" | "message"> &
