@@ -14,6 +14,7 @@ import type * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import type * as LlmClient from "../llm/model/LlmClient.js"
 import type * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as Health from "../observability/Health.js"
+import type { ClientTool } from "../tool/definition/ClientTool.js"
 import type { Agent } from "./definition/AgentDefinition.js"
 import type { ExecutorError } from "./RunStages.js"
 import type { RunPolicy } from "./record/RunPolicy.js"
@@ -49,6 +50,12 @@ export interface AgentRequest {
   readonly startWith?: "last" | "called" | undefined
   /** Limits, retries and fallbacks of this run, as data. Default: those of the agent and the executor. */
   readonly policy?: RunPolicy | undefined
+  /**
+   * Tools that the caller executes: a call waits in the inbox of approvals (`PendingApprovals`, the event
+   * `QuestionAsked` with `clientTool`) for its result (`ClientTool.Result`). At most 128. The names of the agent's own
+   * tools are taken. Runs inside do not have them.
+   */
+  readonly clientTools?: ReadonlyArray<ClientTool> | undefined
   /** The id of the run, for callers that need it in advance; must be unique. Default: a new id. */
   readonly runId?: string | undefined
 }

@@ -76,8 +76,9 @@ const capacity = 64
 /** Only agents with guards of their own need it. */
 const guardPipelines = OnDemand.make(() => import("../guard/pipeline/DefaultGuardPipeline.js"))
 
-/** Only runs with a policy need it. */
+/** Only runs with a policy, or with tools of their callers, need these. */
 const policies = OnDemand.make(() => import("./RunPolicies.js"))
+const clients = OnDemand.make(() => import("./ClientTools.js"))
 
 /** Ids that are valid without a check by their schema. */
 const plainId = /^[0-9A-Za-z_-]{1,256}$/
@@ -174,19 +175,18 @@ class Executor {
   execute<A>(invocation: Invocation, finish: (answer: Answer) => Effect.Effect<A>): Effect.Effect<A, unknown, unknown> {
     const { agent, policy, request } = invocation
     const { guards } = agent.definition
+    const { clientTools = [] } = request
     const begun = (
       runId: RunId,
       agentGuards: GuardPipeline.Service | undefined,
       strategy: Either.Either<Strategy<unknown, unknown>, string>
     ) =>
-      policy === undefined
+      policy === undefined && clientTools.length === 0
         ? this.begin(invocation, runId, agentGuards, strategy, finish)
-        : Effect.flatMap(policies, ({ apply }) =>
-            Effect.flatMap(apply(policy, agent, this.collaborators, this.own), (applied) =>
-              Either.isLeft(applied)
-                ? this.begin(invocation, runId, agentGuards, Either.left(applied.left), finish)
-                : this.begin({ ...invocation, ...applied.right }, runId, agentGuards, strategy, finish)
-            )
+        : Effect.flatMap(this.applied(invocation, clientTools), (applied) =>
+            Either.isLeft(applied)
+              ? this.begin(invocation, runId, agentGuards, Either.left(applied.left), finish)
+              : this.begin({ ...invocation, ...applied.right }, runId, agentGuards, strategy, finish)
           )
     const start = (runId: RunId) =>
       Effect.flatMap(RunPreparation.strategyOf(agent.definition, this.collaborators.strategies), (strategy) =>
@@ -203,6 +203,20 @@ class Executor {
     return runId !== undefined && Either.isRight(runId)
       ? opened(runId.right)
       : Effect.flatMap(IdGenerator.generate, (id) => opened(plainId.test(id) ? (id as RunId) : RunId.make(id)))
+  }
+
+  /** What the request changes of the agent and its collaborators, or why it cannot. */
+  private applied(
+    { agent, policy }: Invocation,
+    tools: Exclude<AgentRequest["clientTools"], undefined>
+  ): Effect.Effect<Either.Either<Partial<Applied>, string>> {
+    const { collaborators, own } = this
+    return Effect.gen(function* () {
+      const equipped = tools.length === 0 ? Either.right(agent) : (yield* clients).apply(agent, tools)
+      if (Either.isLeft(equipped)) return Either.left(equipped.left)
+      if (policy === undefined) return Either.right({ agent: equipped.right })
+      return yield* (yield* policies).apply(policy, equipped.right, collaborators, own)
+    })
   }
 
   private begin<A>(

@@ -228,7 +228,8 @@ const rules: Rules = {
     toolCallId: "shown",
     name: "shown",
     message: (message) => SecretText.redact(message),
-    form: (form) => redacted(form, none, 0) as typeof form
+    form: (form) => redacted(form, none, 0) as typeof form,
+    clientTool: "shown"
   },
   QuestionAnswered: {
     id: "shown",

@@ -172,7 +172,9 @@ export const QuestionAsked = event("QuestionAsked", {
   toolCallId: Schema.String,
   name: Schema.String,
   message: Schema.String,
-  form: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+  form: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  /** The caller of the run is to run its tool, and to answer with the result. */
+  clientTool: Schema.optional(Schema.Literal(true))
 })
 /**
  * @since 0.1.0

@@ -20,6 +20,7 @@ import * as Content from "../content/Content.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as RunLog from "../observability/RunLog.js"
 import * as IndexKey from "../persistence/engine/IndexKey.js"
+import { ClientTools } from "../tool/definition/ClientTool.js"
 import type { Service as RunFence } from "./engine/RunFence.js"
 import type * as WorkflowJournal from "./engine/WorkflowJournal.js"
 import * as FailureCodec from "./FailureCodec.js"
@@ -35,6 +36,7 @@ const requested = {
   classifications: Schema.optional(Schema.Array(Schema.String)),
   settings: Schema.optional(ModelSettings.ModelSettings),
   policy: Schema.optional(RunPolicy),
+  clientTools: Schema.optional(ClientTools),
   history: Schema.optional(Schema.Array(Schema.Any))
 }
 const Requested = Schema.Struct(requested)
@@ -75,13 +77,10 @@ export type Payload = typeof Payload.Type
 const encodeRequested = Schema.encode(Requested)
 const decodeRequested = Schema.decodeUnknown(Requested)
 
-const requestedOf = ({ classifications, history, input, policy, settings }: typeof Requested.Type) => ({
-  input,
-  classifications,
-  settings,
-  policy,
-  history
-})
+const requestedOf = (request: typeof Requested.Type) => {
+  const { classifications, clientTools, history, input, policy, settings } = request
+  return { input, classifications, settings, policy, clientTools, history }
+}
 
 /**
  * What is large of a request, encoded; `undefined` where it is small, or no request. Fails with its bytes if it is
@@ -310,7 +309,7 @@ export const payloadOf = (
     const payloads = payloadsOf({ ...registry, journal: undefined }, executionId, payload)
     return Effect.map(payloads.keep(large), (kept) => {
       if (kept._tag !== "Stored") return payload
-      const { classifications: _, history: __, policy: ___, settings: ____, ...rest } = payload
+      const { classifications: _, clientTools: __, history: ___, policy: ____, settings: _____, ...rest } = payload
       return { ...rest, input: "", request: kept.ref }
     })
   })

@@ -134,7 +134,7 @@ class Durable implements Service {
       const versions = agents.get(request.agent)
       const current = versions?.at(-1)
       if (current === undefined) return yield* RunAdmission.unknownAgent(request.agent, Array.from(agents.keys()))
-      const admitted = yield* RunAdmission.admit(request, current.version, forkedFrom)
+      const admitted = yield* RunAdmission.admit(request, current.version, forkedFrom, current.agent)
       const large = yield* Effect.mapError(AgentWorkflow.largeOf(request, bounds), (bytes) =>
         RunAdmission.tooLarge(bytes, bounds.most)
       )

@@ -58,6 +58,7 @@ const requestOf = (payload: Payload): AgentExecutor.AgentRequest => ({
   classifications: payload.classifications,
   settings: payload.settings,
   policy: payload.policy,
+  clientTools: payload.clientTools,
   history: payload.history,
   startWith: payload.startWith
 })

@@ -20,6 +20,7 @@ import * as ApprovalGate from "./approval/ApprovalGate.js"
 import type * as ApprovalStore from "./approval/ApprovalStore.js"
 import * as PendingApprovals from "./approval/PendingApprovals.js"
 import * as QuestionForm from "./approval/QuestionForm.js"
+import * as ClientTool from "./definition/ClientTool.js"
 import * as Observation from "./definition/Observation.js"
 import type * as Parameters from "./definition/Parameters.js"
 import * as ToolProgress from "./ToolProgress.js"
@@ -184,7 +185,8 @@ export const approve = (
 /** Asks, and returns the answer as it was given. */
 const elicit = (
   { expiresAfter, message }: Omit<Options<never>, "schema">,
-  { decode, form }: QuestionForm.Compiled
+  { decode, form }: QuestionForm.Compiled,
+  client?: { readonly params: unknown } | undefined
 ): Effect.Effect<Answer<unknown>, ElicitationError> =>
   Effect.gen(function* () {
     const call = yield* ToolProgress.CurrentCall
@@ -192,12 +194,16 @@ const elicit = (
     const gate = call.gate.elicit
     if (gate === undefined) return yield* noInbox
     const run = yield* Run.Run
-    const question = { message: Observation.truncate(message, maxMessage).text, form }
+    const question: ApprovalGate.Question = {
+      message: Observation.truncate(message, maxMessage).text,
+      form,
+      ...(client === undefined ? {} : { clientTool: true })
+    }
     const limit = expiresAfter === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(expiresAfter)
     const expiresAt = (yield* Clock.currentTimeMillis) + limit
     const request: ApprovalGate.ApprovalRequest = {
       ...(yield* requestOf(run, call, question)),
-      params: null,
+      params: client?.params ?? null,
       question,
       ...(Number.isFinite(expiresAt) ? { expiresAt } : {})
     }
@@ -224,12 +230,13 @@ const answerOf = (decision: ApprovalGate.ApprovalDecision): Answer<unknown> => {
 /** Asks, and decodes the answer. */
 const asked = <A>(
   options: Omit<Options<never>, "schema">,
-  made: Either.Either<QuestionForm.Compiled, string>
+  made: Either.Either<QuestionForm.Compiled, string>,
+  client?: { readonly params: unknown } | undefined
 ): Effect.Effect<Answer<A>, ElicitationError> =>
   Either.isLeft(made)
     ? noForm(made.left)
     : Effect.flatMap(
-        elicit(options, made.right),
+        elicit(options, made.right, client),
         (answer): Effect.Effect<Answer<A>, ElicitationError> =>
           answer._tag === "accept"
             ? Effect.mapBoth(made.right.decode(answer.content), {
@@ -284,6 +291,28 @@ export const askJsonSchema = ({
   readonly schema: unknown
 }): Effect.Effect<Answer<Readonly<Record<string, unknown>>>, ElicitationError> =>
   Effect.suspend(() => asked<Readonly<Record<string, unknown>>>(options, QuestionForm.makeForeign(schema)))
+
+/**
+ * Asks the caller of the run for the result of its own tool.
+ *
+ * @internal
+ */
+export const askClient = ({
+  expiresAfter,
+  name,
+  params
+}: {
+  readonly name: string
+  readonly params: unknown
+  readonly expiresAfter: Duration.DurationInput | undefined
+}): Effect.Effect<Answer<ClientTool.Result>, ElicitationError> =>
+  Effect.suspend(() =>
+    asked<ClientTool.Result>(
+      { message: `The client runs the tool "${name}"`, expiresAfter },
+      QuestionForm.make(ClientTool.Result),
+      { params }
+    )
+  )
 
 /**
  * @since 0.1.0

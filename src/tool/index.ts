@@ -41,6 +41,13 @@ export * as ApprovalPolicy from "./approval/ApprovalPolicy.js"
 export * as ApprovalStore from "./approval/ApprovalStore.js"
 
 /**
+ * Tools that the caller of a run executes itself: a model calls them, the run asks its caller for the result and waits.
+ *
+ * @since 0.1.0
+ */
+export * as ClientTool from "./definition/ClientTool.js"
+
+/**
  * A registry of tools in this process, over the runner of tools.
  *
  * @since 0.1.0

@@ -75,7 +75,8 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     toolCallId: "toolCallId",
     name: "name",
     message: "Which seat? api_key=abcdefgh",
-    form: { properties: { row: { type: "integer", description: "api_key=abcdefgh" } } }
+    form: { properties: { row: { type: "integer", description: "api_key=abcdefgh" } } },
+    clientTool: true
   },
   QuestionAnswered: {
     _tag: "QuestionAnswered",
@@ -203,7 +204,8 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
     toolCallId: "toolCallId",
     name: "name",
     message: `Which seat? api_key=${REDACTED}`,
-    form: { properties: { row: { type: "integer", description: `api_key=${REDACTED}` } } }
+    form: { properties: { row: { type: "integer", description: `api_key=${REDACTED}` } } },
+    clientTool: true
   },
   QuestionAnswered: {
     id: "id",

@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import * as Content from "../../content/Content.js"
 import { RunId, UserId } from "../../domain/Ids.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import { ClientTools } from "../../tool/definition/ClientTool.js"
 import { RunPolicy } from "./RunPolicy.js"
 import { Labels } from "./RunRecord.js"
 
@@ -29,6 +30,7 @@ export const Request = Schema.Struct({
   classifications: Schema.optional(Schema.Array(Schema.String)),
   settings: Schema.optional(ModelSettings.ModelSettings),
   policy: Schema.optional(RunPolicy),
+  clientTools: Schema.optional(ClientTools),
   history: Schema.optional(Schema.Array(Schema.Any)),
   startWith: Schema.optional(Schema.Literal("last", "called"))
 }).annotations({ identifier: `${NAME}/Request` })

@@ -14,13 +14,14 @@ import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
 import type { AgentResponse } from "../../domain/AgentResponse.js"
 import type { RunId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import { count } from "../../internal/Count.js"
 import * as Permits from "../../internal/fiber/Permits.js"
+import * as Pulls from "../../internal/fiber/Pulls.js"
 import * as SystemGrant from "../../internal/fiber/SystemGrant.js"
 import * as RunLog from "../../observability/RunLog.js"
 import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
@@ -119,7 +120,7 @@ class Local implements Service {
     Effect.gen(this, function* () {
       const agent = this.agents.get(request.agent)
       if (agent === undefined) return yield* RunAdmission.unknownAgent(request.agent, Array.from(this.agents.keys()))
-      const admitted = yield* RunAdmission.admit(request, this.options.versionOf?.(agent))
+      const admitted = yield* RunAdmission.admit(request, this.options.versionOf?.(agent), undefined, agent)
       if (request.runId !== undefined) yield* this.checkNew(admitted)
       const held = yield* SystemAccess.held
       return yield* Effect.uninterruptible(this.accept(agent, request, admitted, held))
@@ -235,7 +236,7 @@ class Local implements Service {
     )
 
   readonly events: Service["events"] = (runId, options) =>
-    Stream.unwrap(
+    Pulls.unwrap(
       Effect.map(this.lookup.find(runId, options), ({ runId }) => {
         const userId = options?.userId
         return RunFollow.stream(

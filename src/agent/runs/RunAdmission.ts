@@ -11,12 +11,16 @@ import * as Schema from "effect/Schema"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { RunId, SessionId, UserId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import * as Nearest from "../../internal/text/Nearest.js"
+import type * as Agent from "../definition/AgentDefinition.js"
 import { RunError } from "../record/RunError.js"
 import * as RunPolicy from "../record/RunPolicy.js"
 import { areLabels, type ForkedFrom, type RunRecord } from "../record/RunRecord.js"
 import type { StartRequest } from "./Runs.js"
+
+const clientTools = OnDemand.make(() => import("../ClientTools.js"))
 
 const isRunId = Schema.is(RunId)
 
@@ -91,7 +95,8 @@ export interface Admitted {
 export const admit = (
   request: StartRequest,
   version: string | undefined,
-  forkedFrom?: ForkedFrom | undefined
+  forkedFrom?: ForkedFrom | undefined,
+  agent?: Agent.Any | undefined
 ): Effect.Effect<Admitted, RunError> =>
   Effect.gen(function* () {
     const ids = decodeIds(request)
@@ -115,6 +120,15 @@ export const admit = (
         return yield* invalid(
           `The policy of the run is not valid: ${policy.left}`,
           "Make it with `RunPolicy.make`: plain data, amounts from 0, times above 0"
+        )
+      }
+    }
+    if (request.clientTools !== undefined) {
+      const problem = (yield* clientTools).problemOf(agent, request.clientTools)
+      if (problem !== undefined) {
+        return yield* invalid(
+          problem,
+          "Give at most 128 tools with names that the agent does not use, and the JSON Schema of their parameters"
         )
       }
     }

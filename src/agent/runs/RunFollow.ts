@@ -4,14 +4,15 @@
  * @private
  * @since 0.1.0
  */
+import * as Channel from "effect/Channel"
 import * as Chunk from "effect/Chunk"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
 import * as AgentEvents from "../../domain/AgentEvent.js"
 import type { RunId } from "../../domain/Ids.js"
+import * as Pulls from "../../internal/fiber/Pulls.js"
 import { WholeTexts } from "../../observability/log/WholeTexts.js"
 import type * as RunLog from "../../observability/RunLog.js"
 import type { RunError } from "../record/RunError.js"
@@ -109,17 +110,35 @@ const nextLogged = ({ hasEnded, pause, read }: Source): Next => {
  *
  * @category constructors
  */
-export const stream = (source: Source, from: number): Stream.Stream<AgentEvent, RunError> =>
-  Stream.suspend(() => {
+export const stream = (source: Source, from: number): Stream.Stream<AgentEvent, RunError> => {
+  const open = Effect.sync((): Pulls.Pull<AgentEvent, RunError> => {
     const texts = new WholeTexts(from)
     const next = source.live === undefined ? nextLogged(source) : nextLive(source, source.live)
-    return Stream.paginateChunkEffect(from, (from) =>
-      Effect.map(next(from), ({ events, isLast }) => {
-        const last = events.at(-1)
-        return [
-          Chunk.unsafeFromArray(texts.page(events)),
-          isLast ? Option.none() : Option.some(last === undefined ? from : last.seq + 1)
-        ]
-      })
+    let at = from
+    let isOver = false
+    return Effect.suspend(() =>
+      isOver
+        ? Effect.succeed(undefined)
+        : Effect.map(next(at), ({ events, isLast }) => {
+            isOver = isLast
+            at = (events.at(-1)?.seq ?? at - 1) + 1
+            return texts.page(events)
+          })
     )
   })
+  return Pulls.make(
+    Stream.unwrap(
+      Effect.map(open, (pull) => {
+        const channel: Channel.Channel<Chunk.Chunk<AgentEvent>, unknown, RunError> = Channel.flatMap(
+          Channel.fromEffect(pull),
+          (events) =>
+            events === undefined
+              ? Channel.void
+              : Channel.flatMap(Channel.write(Chunk.unsafeFromArray(events)), () => channel)
+        )
+        return Stream.fromChannel(channel)
+      })
+    ),
+    open
+  )
+}

@@ -5,16 +5,16 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
-import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
 import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
 import type * as Permits from "../../internal/fiber/Permits.js"
+import * as Pulls from "../../internal/fiber/Pulls.js"
 import * as Compensations from "../../tool/definition/Compensations.js"
 import type { RunError } from "../record/RunError.js"
 import { notUndoneOf, type RunState } from "../record/RunRecord.js"
@@ -87,8 +87,7 @@ export const run = (pump: Pump): Effect.Effect<void> => {
         )
       )
     })
-  const pumped = Stream.runForEachChunk(events, (chunk) => {
-    const taken = Chunk.toReadonlyArray(chunk)
+  const pumped = Pulls.forEach(events, (taken) => {
     live.note(taken)
     const to = live.isWaiting ? "waiting" : "running"
     if (to === state) return Effect.sync(() => live.push(taken))

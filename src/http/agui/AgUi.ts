@@ -46,20 +46,26 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
       const sessions = yield* Effect.serviceOption(SessionManager.SessionManager)
       const readers = yield* RunReaders.make(options.grace ?? "10 seconds")
       const chats = new ChatRuns(runs, pending, Option.getOrUndefined(sessions), limits.policy)
-      const threads = new AgUiThreads(runs, pending, chats, options.state === true)
+      const threads = new AgUiThreads(
+        runs,
+        pending,
+        chats,
+        options.state === true,
+        options.callsExpireAfter ?? "1 hour"
+      )
       const follower = new AgUiFollow.AgUiFollow(runs, threads, readers, options)
       return handlers
         .handle("agUiRun", ({ path: { agent }, payload }) =>
           Effect.gen(function* () {
             const caller = yield* Caller
             yield* limits.stream(caller)
-            const { messages, runId: requestId, state, threadId } = payload
+            const { messages, runId: requestId, state, threadId, tools } = payload
             const chat = { caller, agent, chatId: threadId }
             const found = yield* threads.run(chat, payload)
             if (Either.isLeft(found)) return yield* follower.refusal(found.left)
             const going = found.right
             if (going !== undefined && options.detach !== true) readers.attach(going.runId)
-            return yield* follower.response({ chat, requestId, messages, state }, going)
+            return yield* follower.response({ chat, requestId, messages, state, tools: tools ?? [] }, going)
           })
         )
         .handle("agUiConnect", ({ path: { agent }, payload }) =>
@@ -73,7 +79,8 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
               ...(messages === undefined ? [] : [{ type: "MESSAGES_SNAPSHOT" as const, messages }]),
               ...(state === undefined ? [] : [{ type: "STATE_SNAPSHOT" as const, snapshot: state }])
             ]
-            const followed = { chat, requestId: payload.runId, messages: messages ?? [], state }
+            const { runId: requestId, tools } = payload
+            const followed = { chat, requestId, messages: messages ?? [], state, tools: tools ?? [] }
             return yield* follower.response(followed, run, first)
           })
         )

@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import { SessionId } from "../../domain/Ids.js"
 import { Authenticated } from "../api/AgentApi.js"
 import { Conflict, Invalid, Unavailable, Unknown } from "../api/ApiStatus.js"
+import * as CallerTools from "../chat/CallerTools.js"
 import { AgUiMessage } from "./AgUiMessage.js"
 
 const MOST_MESSAGES = 10_000
@@ -43,7 +44,7 @@ export const RunAgentInput = Schema.Struct({
   threadId: SessionId,
   runId: Id,
   messages: Schema.Array(AgUiMessage).pipe(Schema.maxItems(MOST_MESSAGES)),
-  tools: maybe(Schema.Array(Schema.Unknown)),
+  tools: Schema.optional(Schema.NullOr(CallerTools.list(CallerTools.Given))),
   state: maybe(Schema.Unknown),
   resume: maybe(Schema.Array(ResumeEntry).pipe(Schema.maxItems(MOST_ANSWERS)))
 }).annotations({ identifier: "effect-lexigram/http/RunAgentInput" })

@@ -15,7 +15,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { RunError } from "../../agent/record/RunError.js"
 import type * as Runs from "../../agent/runs/Runs.js"
-import type { AgentEvent } from "../../domain/AgentEvent.js"
+import type { AgentEvent, Of } from "../../domain/AgentEvent.js"
 import * as PublicView from "../../domain/PublicView.js"
 import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
 import type { ApiError } from "../api/ApiError.js"
@@ -24,6 +24,7 @@ import * as EventStream from "../api/EventStream.js"
 import * as Refusals from "../api/Refusals.js"
 import { RUN_ID } from "../api/RunEndpoints.js"
 import type { RunReaders } from "../api/RunReaders.js"
+import * as CallerTools from "../chat/CallerTools.js"
 import { accessOf, type Chat } from "../chat/ChatRuns.js"
 import * as AgUiEvents from "./AgUiEvent.js"
 import type { AgUiMessage } from "./AgUiMessage.js"
@@ -46,6 +47,8 @@ export interface Options extends EventStream.Options {
    * to every 4 seconds; default 250 milliseconds. At once if nothing else goes on in the run.
    */
   readonly quiet?: Duration.DurationInput | undefined
+  /** How long a call of a tool of the page waits for its result; default 1 hour. */
+  readonly callsExpireAfter?: Duration.DurationInput | undefined
 }
 
 /** Milliseconds: a request is announced before it is kept. */
@@ -92,6 +95,8 @@ export interface Followed {
   readonly messages: ReadonlyArray<AgUiMessage>
   /** The state that the client has. */
   readonly state: unknown
+  /** The tools of the page. */
+  readonly tools: ReadonlyArray<CallerTools.Given>
 }
 
 const frameOf = (event: AgUiEvent): EventStream.Frame => ({ data: AgUiEvents.encode(event) })
@@ -130,13 +135,41 @@ export class AgUiFollow {
     )
   }
 
-  private eventsOf(stream: AgUiStream, events: Iterable<AgentEvent>): ReadonlyArray<AgUiEvent> {
+  /**
+   * The events of events in their public view. `held` are calls of tools with the name of one of the page: only where
+   * the run asks the page to make one, the page gets its arguments as they are.
+   */
+  private eventsOf(
+    stream: AgUiStream,
+    { tools }: Followed,
+    held: Map<string, Of<"ToolCall">>,
+    events: Iterable<AgentEvent>
+  ): ReadonlyArray<AgUiEvent> {
     const all: Array<AgUiEvent> = []
+    const push = (event: AgentEvent | undefined) => {
+      if (event !== undefined) all.push(...stream.push(event))
+    }
     for (const event of events) {
-      const shown = PublicView.fromEvent(event, this.options.view)
-      if (shown !== undefined) all.push(...stream.push(shown))
+      if (event._tag === "ToolCall" && tools.some(({ name }) => name === event.name)) {
+        held.set(event.id, event)
+        continue
+      }
+      const id = "toolCallId" in event ? event.toolCallId : "id" in event ? event.id : ""
+      const call = held.get(id)
+      if (call !== undefined) {
+        held.delete(id)
+        const isOwn = event._tag === "QuestionAsked" && event.clientTool === true
+        push(isOwn ? call : PublicView.fromEvent(call, this.options.view))
+      }
+      push(PublicView.fromEvent(event, this.options.view))
     }
     return all
+  }
+
+  /** The end of a stream whose run waits: for persons, or only for calls that the page makes. */
+  private waitingOf(stream: AgUiStream, records: ReadonlyArray<ApprovalRecord>): ReadonlyArray<AgUiEvent> {
+    const persons = records.filter((record) => !CallerTools.isClientCall(record))
+    return persons.length === 0 ? stream.end() : stream.pause(persons.map(interruptOf))
   }
 
   /** The next events, or the requests that the run waits for. */
@@ -166,13 +199,14 @@ export class AgUiFollow {
     send: EventStream.Send
   ): Effect.Effect<void, RunError> {
     const waiting = Effect.orElseSucceed(this.threads.waiting(followed.chat, runId), () => [])
+    const held = new Map<string, Of<"ToolCall">>()
     return Effect.gen(this, function* () {
       while (!stream.hasEnded) {
         const next = stream.mayWait ? yield* this.nextOrWaiting(stream, pull, waiting) : yield* nextOf(pull)
         const events = !Option.isOption(next)
-          ? stream.pause(next.map(interruptOf))
+          ? this.waitingOf(stream, next)
           : Option.isSome(next)
-            ? this.eventsOf(stream, next.value)
+            ? this.eventsOf(stream, followed, held, next.value)
             : stream.fail("The events of the run are not complete")
         yield* send(yield* this.withState(followed, events))
       }

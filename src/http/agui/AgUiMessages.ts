@@ -16,10 +16,25 @@ type FilePart = Exclude<ContentPart, { readonly type: "text" }>
 type UserPart = Exclude<Extract<Message, { readonly role: "user" }>["content"], string>[number]
 type AssistantPart = Exclude<Extract<Message, { readonly role: "assistant" }>["content"], string>[number]
 
-const textOf = (content: Parts): string =>
+/**
+ * The text of a content, without its files.
+ *
+ * @category getters
+ */
+export const textOf = (content: Parts): string =>
   typeof content === "string"
     ? content
     : content.flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : [])).join("\n")
+
+/**
+ * The results of calls with which messages end.
+ *
+ * @category getters
+ */
+export const resultsOf = (messages: ReadonlyArray<AgUiMessage>): ReadonlyArray<Of<"tool">> =>
+  messages
+    .slice(messages.findLastIndex(({ role }) => role !== "tool") + 1)
+    .filter((message): message is Of<"tool"> => message.role === "tool")
 
 const contentOf = ({ source }: FilePart): Effect.Effect<Contents.Resolved, ApiError> => {
   if (source.type === "file") {

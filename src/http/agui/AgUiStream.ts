@@ -61,6 +61,19 @@ const contentOf = ({ error, files, isFailure, result }: Of<"ToolResult">): strin
   return parts.length === 0 ? text : [...(text === "" ? [] : [{ type: "text" as const, text }]), ...parts]
 }
 
+/** The id of a call of a run where the client knows another call by its own. */
+const ownIdOf = (id: string, runId: string): string => `${id}-${Sha256.hex(runId).slice(0, 8)}`
+
+/**
+ * Whether a client knows a call of a run by this id.
+ *
+ * @internal
+ */
+export const isShownAs = (shownId: string, id: string, runId: string): boolean => {
+  const own = ownIdOf(id, runId)
+  return shownId === id || shownId === own || shownId.startsWith(`${own}-`)
+}
+
 /** Numbers of tokens are integers in the protocol. */
 const usageOf = (usage: Usages.Usage): ReadonlyArray<TokenUsage> => {
   const counts = {
@@ -309,7 +322,7 @@ export class AgUiStream extends AgUiTexts {
 
   /** The id of a call that no other call of the client has. */
   private shownIdOf(id: string): string {
-    const own = `${id}-${Sha256.hex(this.options.runId).slice(0, 8)}`
+    const own = ownIdOf(id, this.options.runId)
     if (this.isSilent) return this.transcript.hasCall(own) ? own : id
     let shownId = id
     for (let n = 0; this.transcript.hasCall(shownId); n++) shownId = n === 0 ? own : `${own}-${n}`

@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -22,10 +23,12 @@ import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import { ApiError } from "../api/ApiError.js"
 import * as Refusals from "../api/Refusals.js"
 import * as SessionModels from "../api/SessionModels.js"
+import { isClientCall, toClientTools } from "../chat/CallerTools.js"
 import { accessOf, type Chat, type ChatRuns } from "../chat/ChatRuns.js"
 import type { ResumeEntry, RunAgentInput } from "./AgUiApi.js"
-import type { AgUiMessage } from "./AgUiMessage.js"
+import type { AgUiMessage, Of } from "./AgUiMessage.js"
 import * as AgUiMessages from "./AgUiMessages.js"
+import { isShownAs } from "./AgUiStream.js"
 
 /**
  * A run to follow. `answered`: it goes on behind these requests of its own.
@@ -115,7 +118,8 @@ export class AgUiThreads {
     private readonly runs: Runs.Service,
     private readonly pending: PendingApprovals.Service,
     private readonly chats: ChatRuns,
-    private readonly sharesState: boolean
+    private readonly sharesState: boolean,
+    private readonly callsExpireAfter: Duration.DurationInput
   ) {}
 
   /** The requests that a run waits for, those of its inner runs too. */
@@ -127,17 +131,17 @@ export class AgUiThreads {
    * The run that a request is about; none for one that only puts aside what nobody waits for. `Left` if the request
    * does not keep the rules of interrupts.
    */
-  run(
-    chat: Chat,
-    { messages, resume = [], runId, state, tools = [] }: RunAgentInput
-  ): Effect.Effect<Either.Either<Going | undefined, ApiError>, ApiError> {
+  run(chat: Chat, input: RunAgentInput): Effect.Effect<Either.Either<Going | undefined, ApiError>, ApiError> {
     return Effect.gen(this, function* () {
-      if (tools.length > 0) return yield* refused("invalid", "Agents have tools of their own", "Leave `tools` out")
+      const { messages, resume = [], state } = input
+      const results = AgUiMessages.resultsOf(messages)
       const start = this.starting.withLock(JSON.stringify([chat.caller.userId, chat.agent, chat.chatId]))(
-        this.start(chat, messages, runId, state)
+        this.start(chat, input)
       )
-      if (resume.length === 0) return yield* start
-      const resumed = yield* Effect.either(this.resume(chat, resume, state))
+      if (resume.length === 0 && results.length === 0) return yield* start
+      const resumed = yield* Effect.either(
+        resume.length === 0 ? this.goOn(chat, results, state) : this.resume(chat, resume, results, state)
+      )
       if (Either.isLeft(resumed)) {
         const { reason } = resumed.left
         return reason === "unknown" || reason === "conflict" || reason === "invalid" ? resumed : yield* resumed.left
@@ -180,21 +184,76 @@ export class AgUiThreads {
     })
   }
 
+  /** Gives the page's calls that wait their results, as far as there are some; returns their requests. */
+  private give(
+    chat: Chat,
+    runId: string,
+    waiting: ReadonlyArray<ApprovalRecord>,
+    results: ReadonlyArray<Of<"tool">>
+  ): Effect.Effect<Set<string>, ApiError> {
+    return Effect.gen(this, function* () {
+      const given = new Set<string>()
+      for (const record of waiting.filter(isClientCall)) {
+        const { id, toolCallId } = record.request
+        const result = results.find((message) => isShownAs(message.toolCallId, toolCallId, runId))
+        if (result === undefined) continue
+        const params = {
+          result: result.error ?? AgUiMessages.textOf(result.content),
+          isError: result.error !== undefined
+        }
+        yield* this.chats.answer(chat, record, ApprovalGate.approve({ params }))
+        given.add(id)
+      }
+      return given
+    })
+  }
+
+  /** Goes on with the run of the thread whose calls the page has made. */
+  private goOn(
+    chat: Chat,
+    results: ReadonlyArray<Of<"tool">>,
+    state: unknown
+  ): Effect.Effect<Going | undefined, ApiError> {
+    return Effect.gen(this, function* () {
+      const open = yield* this.chats.open(chat)
+      const waiting = open === undefined ? [] : yield* this.waiting(chat, open.runId)
+      if (open === undefined || !waiting.some(isClientCall)) {
+        return yield* refused("conflict", "No call of the thread waits for a result", "Send a message of the user")
+      }
+      const other = waiting.find((record) => !isClientCall(record))
+      if (other !== undefined) {
+        return yield* refused(
+          "conflict",
+          `The thread waits for an answer to ${other.request.id}`,
+          "Answer or cancel it by `resume`"
+        )
+      }
+      yield* this.writeState(chat, state)
+      const answered = yield* this.give(chat, open.runId, waiting, results)
+      return answered.size > 0
+        ? { runId: open.runId, answered }
+        : yield* refused("invalid", "The results are of no call that waits", "Give the calls' own `toolCallId`")
+    })
+  }
+
   private resume(
     chat: Chat,
     entries: ReadonlyArray<ResumeEntry>,
+    results: ReadonlyArray<Of<"tool">>,
     state: unknown
   ): Effect.Effect<Going | undefined, ApiError> {
     return Effect.gen(this, function* () {
       const { given, runId } = yield* this.answersOf(chat, entries)
       if (runId === undefined) return undefined
-      for (const { request } of yield* this.waiting(chat, runId)) {
-        if (!given.has(request.id)) {
-          return yield* refused("conflict", `The interrupt ${request.id} has no answer`, "Answer or cancel all of them")
+      const waiting = yield* this.waiting(chat, runId)
+      for (const record of waiting) {
+        const { id } = record.request
+        if (!given.has(id) && !isClientCall(record)) {
+          return yield* refused("conflict", `The interrupt ${id} has no answer`, "Answer or cancel all of them")
         }
       }
       yield* this.writeState(chat, state)
-      const answered = new Set<string>()
+      const answered = yield* this.give(chat, runId, waiting, results)
       for (const [id, [record, decision]] of given) {
         if (record.request.runId === runId) answered.add(id)
         if (record.settlement === undefined) yield* this.chats.answer(chat, record, decision)
@@ -205,9 +264,7 @@ export class AgUiThreads {
 
   private start(
     chat: Chat,
-    messages: ReadonlyArray<AgUiMessage>,
-    requestId: string,
-    state: unknown
+    { messages, runId: requestId, state, tools }: RunAgentInput
   ): Effect.Effect<Either.Either<Going, ApiError>, ApiError> {
     return Effect.gen(this, function* () {
       const message = messages.at(-1)
@@ -224,7 +281,9 @@ export class AgUiThreads {
       const digest = Sha256.hex(CanonicalJson.stringify([message.id, message.content]))
       if (yield* this.isKnown(chat, runId, digest)) return Either.right({ runId })
       const open = yield* this.chats.open(chat)
-      const [waiting] = open === undefined ? [] : yield* this.waiting(chat, open.runId)
+      const requests = open === undefined ? [] : yield* this.waiting(chat, open.runId)
+      // A page that asks anew instead of making its calls has given them up.
+      const waiting = requests.find((record) => !isClientCall(record))
       if (waiting !== undefined) {
         const { id } = waiting.request
         return Either.left(
@@ -238,6 +297,7 @@ export class AgUiThreads {
           history: () => AgUiMessages.toHistory(messages.slice(0, -1)),
           runId,
           labels: { [REQUEST]: digest },
+          ...toClientTools(tools ?? [], this.callsExpireAfter),
           prepare: this.writeState(chat, state)
         })
         .pipe(

@@ -40,8 +40,9 @@ export class Authenticated extends HttpApiMiddleware.Tag<Authenticated>()("effec
 }) {}
 
 const Id = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(256))
-const runId = HttpApiSchema.param("runId", Id)
-const requestId = HttpApiSchema.param("requestId", Id)
+const runId = ApiModels.pathParam("runId", Id)
+/** It has the id of a run in it. */
+const requestId = ApiModels.pathParam("requestId", Schema.String.pipe(Schema.minLength(1), Schema.maxLength(512)))
 
 const agents = HttpApiGroup.make("agents")
   .add(
@@ -50,7 +51,7 @@ const agents = HttpApiGroup.make("agents")
       .annotate(OpenApi.Summary, "The agents that this server offers")
   )
   .add(
-    HttpApiEndpoint.get("getAgent")`/agents/${HttpApiSchema.param("name", Id)}`
+    HttpApiEndpoint.get("getAgent")`/agents/${ApiModels.pathParam("name", Id)}`
       .addSuccess(ApiModels.AgentInfo)
       .addError(Unknown)
       .annotate(OpenApi.Summary, "One agent")

@@ -85,6 +85,10 @@ const decodeProblem = Schema.decodeUnknownOption(ApiErrors.ProblemDetails)
 const decodeEvent = Schema.decodeUnknownOption(AgentEvents.AgentEvent)
 const encodeStart = Schema.encode(ApiModels.StartRun)
 
+/** A request that is not valid is not sent. */
+const encoded = (request: ApiModels.StartRun) =>
+  Effect.mapError(encodeStart(request), ({ message }) => new ApiError({ reason: "invalid", message }))
+
 const valueOf = (text: string): unknown => Either.getOrUndefined(JsonText.read(text))
 
 /** A key that nobody else has. */
@@ -215,7 +219,7 @@ class Connection {
   readonly stream = (request: ApiModels.StartRun, options: StreamOptions): Stream.Stream<AgentEvent, ApiError> =>
     Stream.unwrap(
       Effect.zipWith(
-        Effect.mapError(encodeStart(request), (error) => new ApiError({ reason: "invalid", message: error.message })),
+        encoded(request),
         options.idempotencyKey === undefined ? randomKey : Effect.succeed(options.idempotencyKey),
         (body, key) => {
           const start = HttpClientRequest.post("/v1/runs/stream", {
@@ -291,7 +295,7 @@ export const make = (options: Options): Effect.Effect<Client, never, HttpClient.
       return {
         api,
         run: (request) =>
-          Effect.flatMap(randomKey, (key) => {
+          Effect.flatMap(Effect.zipRight(encoded(request), randomKey), (key) => {
             const start = api.runs.startRun({
               headers: { "idempotency-key": key },
               urlParams: { wait: WAIT },

@@ -3,6 +3,8 @@
  *
  * @since 0.1.0
  */
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as RunRecords from "../../agent/record/RunRecord.js"
 import * as Contents from "../../content/Content.js"
@@ -13,6 +15,7 @@ import * as PublicView from "../../domain/PublicView.js"
 import { Usage } from "../../domain/Usage.js"
 import { Question } from "../../tool/approval/ApprovalGate.js"
 import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
+import { ClientTools } from "../../tool/definition/ClientTool.js"
 
 const NAME = "effect-lexigram/http/ApiModels"
 
@@ -147,6 +150,28 @@ export const RunWithAnswer = Schema.Struct({ run: Run, answer: Schema.optional(A
  */
 export interface RunWithAnswer extends Schema.Schema.Type<typeof RunWithAnswer> {}
 
+const notOfPath = (actual: string) =>
+  ParseResult.fail(new ParseResult.Type(Schema.String.ast, actual, "The id cannot be a part of a path"))
+
+/**
+ * An id as a part of a path: the router of a server has decoded it, and a client encodes it. One that would be another
+ * path, such as `..`, is refused.
+ *
+ * @internal
+ */
+export const pathParam = <const Name extends string, A>(name: Name, id: Schema.Schema<A, string>) =>
+  HttpApiSchema.param(
+    name,
+    Schema.transformOrFail(Schema.String, id, {
+      strict: true,
+      decode: ParseResult.succeed,
+      encode: (decoded) =>
+        decoded === "." || decoded === ".." || /\p{Surrogate}/u.test(decoded)
+          ? notOfPath(decoded)
+          : ParseResult.succeed(encodeURIComponent(decoded))
+    })
+  )
+
 /**
  * A text, or a text and files: each with its bytes in base64, its URL, or a reference to a file of the session.
  *
@@ -171,6 +196,11 @@ export const StartRun = Schema.Struct({
   labels: Schema.optional(RunRecords.Labels),
   /** The agent that begins in a session: the one that answered last (default), or the one that is called. */
   startWith: Schema.optional(Schema.Literal("last", "called")),
+  /**
+   * Tools that the caller executes. A call waits at `/approvals` with the arguments as its `params`; it is decided by
+   * `approve` with `params` of `{ result, isError }`.
+   */
+  clientTools: Schema.optional(ClientTools),
   /** Whom to tell of the end of the run (`RunWebhooks`). */
   webhook: Schema.optional(Schema.Struct({ url: Schema.String.pipe(Schema.maxLength(8192)) }))
 }).annotations({ identifier: `${NAME}/StartRun` })
@@ -252,7 +282,8 @@ export const fromApproval = ({ request, requestedAt, settlement }: ApprovalRecor
   const { rootRunId: _, secret, userId: __, ...shown } = request
   return {
     ...shown,
-    params: PublicView.fromValue(request.params, secret),
+    // Who runs the call needs its arguments as they are.
+    params: request.question?.clientTool === true ? request.params : PublicView.fromValue(request.params, secret),
     ...(request.question === undefined
       ? {}
       : { question: PublicView.fromValue(request.question) as typeof request.question }),

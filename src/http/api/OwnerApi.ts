@@ -11,7 +11,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { EntryId, SessionId } from "../../domain/Ids.js"
 import { MemoryRole } from "../../memory/entry/Selection.js"
-import { numberBetween } from "./ApiModels.js"
+import { numberBetween, pathParam } from "./ApiModels.js"
 import { Forbidden, Invalid, Unavailable, Unsupported } from "./ApiStatus.js"
 
 const NAME = "effect-lexigram/http/OwnerApi"
@@ -98,7 +98,7 @@ export const memory = HttpApiGroup.make("memory")
       .annotate(OpenApi.Summary, "What is remembered of the caller and fits a question, the best first")
   )
   .add(
-    HttpApiEndpoint.del("forgetEntry")`/memory/${HttpApiSchema.param("entryId", EntryId)}`
+    HttpApiEndpoint.del("forgetEntry")`/memory/${pathParam("entryId", EntryId)}`
       .addSuccess(Forgotten)
       .annotate(OpenApi.Summary, "Erases an entry, and the facts that were read from it alone")
   )

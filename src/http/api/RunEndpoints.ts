@@ -17,6 +17,7 @@ import type * as RunStore from "../../agent/record/RunStore.js"
 import * as Runs from "../../agent/runs/Runs.js"
 import * as AgentEvent from "../../domain/AgentEvent.js"
 import * as PublicView from "../../domain/PublicView.js"
+import * as Pulls from "../../internal/fiber/Pulls.js"
 import * as Sha256 from "../../internal/text/Sha256.js"
 import * as RunWebhooks from "../webhook/RunWebhooks.js"
 import { AgentApi } from "./AgentApi.js"
@@ -174,9 +175,7 @@ export class Handlers {
       }
       return frames
     }
-    const events = Stream.runForEachChunk(this.runs.events(runId, { ...access, from }), (chunk) =>
-      send(framesOf(chunk))
-    )
+    const events = Pulls.forEach(this.runs.events(runId, { ...access, from }), (chunk) => send(framesOf(chunk)))
     const sent = Effect.catchAll(events, (error) =>
       Effect.flatMap(Effect.flip(Refusals.fromRun(error)), (refusal) => send([problemFrame(refusal)]))
     )

@@ -11,12 +11,12 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { SessionId, TurnId } from "../../domain/Ids.js"
 import { CheckpointId, SessionStatus } from "../../session/turn/Session.js"
-import { numberBetween } from "./ApiModels.js"
+import { numberBetween, pathParam } from "./ApiModels.js"
 import { Conflict, Invalid, Unavailable, Unknown, Unsupported } from "./ApiStatus.js"
 import * as SessionModels from "./SessionModels.js"
 
-const sessionId = HttpApiSchema.param("sessionId", SessionId)
-const checkpointId = HttpApiSchema.param("checkpointId", CheckpointId)
+const sessionId = pathParam("sessionId", SessionId)
+const checkpointId = pathParam("checkpointId", CheckpointId)
 
 const Attributes = Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 const Name = Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(256)))
@@ -143,7 +143,7 @@ export const group = HttpApiGroup.make("sessions")
       .annotate(OpenApi.Summary, "Returns a session to a checkpoint; with `reopen` a closed one too")
   )
   .add(
-    HttpApiEndpoint.get("diffCheckpoints")`/checkpoints/${checkpointId}/diff/${HttpApiSchema.param("to", CheckpointId)}`
+    HttpApiEndpoint.get("diffCheckpoints")`/checkpoints/${checkpointId}/diff/${pathParam("to", CheckpointId)}`
       .addSuccess(SessionModels.Diff)
       .addError(Unknown)
       .addError(Conflict)

@@ -10,10 +10,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { RunError } from "../../agent/record/RunError.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
+import * as Pulls from "../../internal/fiber/Pulls.js"
 import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 
@@ -139,11 +139,11 @@ export const toPull = (
   pending: PendingApprovals.Service,
   runId: string,
   access: Runs.Access
-): Effect.Effect<Effect.Effect<Pulled, RunError>, never, Scope.Scope> =>
+): Effect.Effect<Effect.Effect<Pulled, RunError>, RunError, Scope.Scope> =>
   Effect.gen(function* () {
-    const pull = yield* Stream.toPull(runs.events(runId, access))
-    const own = Effect.catchAll(Effect.asSome(pull), (end) =>
-      Option.isSome(end) ? Effect.fail(end.value) : Effect.succeedNone
+    const pull = yield* Pulls.open(runs.events(runId, access))
+    const own = Effect.map(pull, (events) =>
+      events === undefined ? Option.none() : Option.some(Chunk.unsafeFromArray(events))
     )
     return new Asked(own, pending, runId, access, yield* Effect.scope).take
   })

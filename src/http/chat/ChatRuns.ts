@@ -47,6 +47,7 @@ export interface Asked {
   /** Default: a new id. */
   readonly runId?: string | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
+  readonly clientTools?: Runs.StartRequest["clientTools"] | undefined
   /** Comes once the session is there. */
   readonly prepare?: Effect.Effect<void, ApiError> | undefined
 }
@@ -153,7 +154,8 @@ export class ChatRuns {
   }
 
   /** Starts the run that answers a message, in place of what goes on and of the first answer if it is sent again. */
-  start(chat: Chat, { history, input, labels, messageId, prepare, runId }: Asked): Effect.Effect<string, ApiError> {
+  start(chat: Chat, asked: Asked): Effect.Effect<string, ApiError> {
+    const { clientTools, history, input, labels, messageId, prepare, runId } = asked
     return Effect.gen(this, function* () {
       yield* this.stop(chat)
       const message = labelOf(messageId)
@@ -167,6 +169,7 @@ export class ChatRuns {
           input,
           ...(runId === undefined ? {} : { runId }),
           ...(policy === undefined ? {} : { policy }),
+          ...(clientTools === undefined ? {} : { clientTools }),
           ...accessOf(chat.caller),
           ...(chat.caller.tenantId === undefined ? {} : { tenantId: chat.caller.tenantId }),
           ...(checkpoint === undefined ? { history: history() } : { sessionId: chat.chatId }),

@@ -11,6 +11,19 @@ import * as OpenAiFailures from "./OpenAiFailures.js"
 const BREAK = "\n\n"
 
 /**
+ * A call that the caller is to make.
+ *
+ * @category models
+ */
+export interface ClientCall {
+  /** The id of the request for its result. */
+  readonly id: string
+  readonly name: string
+  /** As JSON. */
+  readonly arguments: string
+}
+
+/**
  * Takes the events of a run. A text that does not go on from what was sent, such as that of the next step, or one after
  * a retraction, begins a new paragraph.
  *
@@ -30,6 +43,10 @@ export class ChatAnswer {
   private again: Array<string> | undefined
   private againLength = 0
   private readonly requests = new Map<string, string>()
+  /** The calls that wait for a result of the caller. */
+  readonly calls = new Map<string, ClientCall>()
+  /** The arguments of the calls that go on. */
+  private readonly params = new Map<string, unknown>()
 
   /** With `isWhole` nothing is sent before the answer is certain. */
   constructor(private readonly isWhole: boolean) {}
@@ -45,9 +62,9 @@ export class ChatAnswer {
     return undefined
   }
 
-  /** The caller has answered a request, of which the run tells later. */
-  answered(id: string): void {
-    this.requests.delete(id)
+  /** Whether the run may have nothing to tell until the caller or a person answers. */
+  get isWaiting(): boolean {
+    return this.requests.size > 0 || this.calls.size > 0
   }
 
   /** Takes an event and returns the text to send. */
@@ -68,13 +85,25 @@ export class ChatAnswer {
       case "Message":
         this.message = event.text
         return this.complete(event.text)
-      case "ApprovalRequested":
+      case "ToolCall":
+        this.params.set(event.id, event.params)
+        return ""
+      case "ToolResult":
+        this.params.delete(event.id)
+        return ""
       case "QuestionAsked":
+        if (event.clientTool === true) {
+          const args = JSON.stringify(this.params.get(event.toolCallId) ?? {})
+          this.calls.set(event.id, { id: event.id, name: event.name, arguments: args })
+        } else this.requests.set(event.id, event.name)
+        return ""
+      case "ApprovalRequested":
         this.requests.set(event.id, event.name)
         return ""
       case "ApprovalResolved":
       case "QuestionAnswered":
         this.requests.delete(event.id)
+        this.calls.delete(event.id)
         return ""
       case "Finished":
         this.reason = event.reason

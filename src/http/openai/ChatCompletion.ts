@@ -56,20 +56,37 @@ export class ChatCompletion {
     const { answer, record } = this.run
     return Effect.zipRight(
       this.run.follow(take, sent),
-      Effect.suspend(() => (answer.waitsFor === undefined ? Effect.void : waits(answer.waitsFor, record.runId)))
+      Effect.suspend(() =>
+        answer.waitsFor === undefined || answer.calls.size > 0 ? Effect.void : waits(answer.waitsFor, record.runId)
+      )
     )
   }
 
   private get finishReason(): string {
-    return finishReasons[this.run.answer.reason ?? "completed"]
+    const { calls, reason = "completed" } = this.run.answer
+    return calls.size > 0 ? "tool_calls" : finishReasons[reason]
+  }
+
+  /** The calls that the caller is to make. */
+  private get calls(): ReadonlyArray<object> {
+    return Array.from(this.run.answer.calls.values(), ({ id, ...called }) => ({
+      id,
+      type: "function",
+      function: called
+    }))
   }
 
   /** The answer as one response. */
   get whole(): Effect.Effect<HttpServerResponse.HttpServerResponse> {
     return Effect.gen(this, function* () {
-      yield* this.follow(() => {}, Effect.void)
+      const said: Array<string> = []
+      yield* this.follow((_, text) => void said.push(text), Effect.void)
       const usage = usageOf(yield* this.run.usage)
-      const message = { role: "assistant", content: this.run.answer.message, refusal: null }
+      const { calls } = this
+      const message =
+        calls.length === 0
+          ? { role: "assistant", content: this.run.answer.message, refusal: null }
+          : { role: "assistant", content: said.join("") || null, refusal: null, tool_calls: calls }
       return HttpServerResponse.unsafeJson(
         {
           ...this.base,
@@ -101,6 +118,8 @@ export class ChatCompletion {
       return Effect.gen(this, function* () {
         yield* send([chunk({ role: "assistant", content: "" })])
         yield* this.follow(take, sent)
+        const calls = this.calls.map((call, index) => ({ index, ...call }))
+        if (calls.length > 0) yield* send([chunk({ tool_calls: calls })])
         yield* send([chunk({}, this.finishReason)])
         if (withUsage)
           yield* send([{ data: `${head},"choices":[],"usage":${JSON.stringify(usageOf(yield* this.run.usage))}}` }])

@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Encoding from "effect/Encoding"
 import * as Schema from "effect/Schema"
@@ -14,15 +15,14 @@ import { SessionId } from "../../domain/Ids.js"
 import type { Message } from "../../llm/model/LlmClient.js"
 import { type ModelSettings, ReasoningEffort } from "../../llm/model/ModelSettings.js"
 import type { ApiError } from "../api/ApiError.js"
+import * as CallerTools from "../chat/CallerTools.js"
+import { type CallResult, maybe, ToolChoice, toTools } from "./ClientCalls.js"
 import { refused } from "./OpenAiFailures.js"
 
 /** The most messages of a request. */
 export const MOST_MESSAGES = 10_000
 /** The most parts of a message. */
 export const MOST_PARTS = 64
-
-/** Clients send `null` for what they leave out. */
-export const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
 
 const Text = Schema.Struct({ type: Schema.Literal("text"), text: Schema.String })
 const Part = Schema.Union(
@@ -69,7 +69,8 @@ export const ChatRequest = Schema.Struct({
   stream: maybe(Schema.Boolean),
   stream_options: maybe(Schema.Struct({ include_usage: maybe(Schema.Boolean) })),
   n: maybe(Schema.Number),
-  tools: maybe(Schema.Array(Schema.Unknown)),
+  tools: maybe(CallerTools.list(Schema.Struct({ type: Schema.Literal("function"), function: CallerTools.Given }))),
+  tool_choice: maybe(ToolChoice),
   functions: maybe(Schema.Array(Schema.Unknown)),
   response_format: maybe(Schema.Struct({ type: Schema.Literal("text", "json_object", "json_schema") })),
   metadata: maybe(Schema.Struct({ session_id: maybe(SessionId) })),
@@ -140,7 +141,12 @@ const contentsOf = (content: string | ReadonlyArray<Part>, path: Path) =>
     ? Effect.succeed(content)
     : Effect.forEach(content, (part, at) => contentOf(part, [...path, "content", at]))
 
-const paramsOf = (text: string): unknown => {
+/**
+ * The arguments of a call; a text that is no JSON as it is.
+ *
+ * @category conversions
+ */
+export const paramsOf = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -202,12 +208,12 @@ const historyOf = Effect.fnUntraced(function* (messages: ReadonlyArray<ChatMessa
 
 /** What this server does not do is refused, so that nobody takes an answer for another one. */
 const refusalOf = (request: ChatRequest, hasOutput: boolean): ApiError | undefined => {
-  const { functions, n, response_format: format, tools } = request
+  const { functions, n, response_format: format } = request
   if (n !== undefined && n !== null && n !== 1) {
     return refused(["n"], "unsupported_value", "An agent gives one answer", "Leave `n` out")
   }
-  if ((tools?.length ?? 0) > 0 || (functions?.length ?? 0) > 0) {
-    return refused(["tools"], "unsupported_parameter", "Agents have tools of their own", "Leave `tools` out")
+  if ((functions?.length ?? 0) > 0) {
+    return refused(["functions"], "unsupported_parameter", "Functions are given as tools", "Give them as `tools`")
   }
   if (format?.type === "json_schema" || (format?.type === "json_object" && !hasOutput)) {
     return refused(
@@ -221,12 +227,30 @@ const refusalOf = (request: ChatRequest, hasOutput: boolean): ApiError | undefin
 }
 
 /**
+ * The results of the calls that the last answer asked for, if the request ends with them.
+ *
+ * @category conversions
+ */
+export const resultsOf = ({ messages }: ChatRequest): ReadonlyArray<CallResult> => {
+  const first = messages.findLastIndex(({ role }) => role !== "tool") + 1
+  return messages
+    .slice(first)
+    .flatMap((message) =>
+      message.role === "tool" ? [{ id: message.tool_call_id, result: textOf(message.content) }] : []
+    )
+}
+
+/**
  * The run that a request asks for: its last message is the input; those before it are the history, which a session
  * already has.
  *
  * @category conversions
  */
-export const toStart = (request: ChatRequest, hasOutput: boolean): Effect.Effect<Runs.StartRequest, ApiError> =>
+export const toStart = (
+  request: ChatRequest,
+  hasOutput: boolean,
+  callsExpireAfter: Duration.DurationInput | undefined
+): Effect.Effect<Runs.StartRequest, ApiError> =>
   Effect.gen(function* () {
     const refusal = refusalOf(request, hasOutput)
     if (refusal !== undefined) return yield* refusal
@@ -239,7 +263,9 @@ export const toStart = (request: ChatRequest, hasOutput: boolean): Effect.Effect
     const input = yield* contentsOf(last.content, ["messages", at])
     const settings = settingsOf(request)
     const sessionId = metadata?.session_id ?? undefined
-    const start = { agent: model, input, settings }
+    const functions = (request.tools ?? []).map(({ function: given }) => given)
+    const tools = yield* toTools(functions, request.tool_choice, callsExpireAfter)
+    const start = { agent: model, input, settings, ...tools }
     return sessionId === undefined
       ? { ...start, history: yield* historyOf(messages.slice(0, -1)) }
       : { ...start, sessionId }

@@ -15,6 +15,7 @@ import type { Usage } from "../../domain/Usage.js"
 import type { ApiError } from "../api/ApiError.js"
 import type { WaitingRequest } from "../api/ApiModels.js"
 import * as EventStream from "../api/EventStream.js"
+import type { ClientCall } from "./ChatAnswer.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
 import type { OpenAiRun } from "./OpenAiRun.js"
 import { ID } from "./ResponseRequest.js"
@@ -63,13 +64,25 @@ const waitingOf = (event: Extract<AgentEvent, { readonly _tag: "ApprovalRequeste
   }
 }
 
-const fromRequest = ({ agent, id, params, question, tool }: WaitingRequest): Waiting => ({
-  id,
-  type: "mcp_approval_request",
-  name: tool,
-  arguments: JSON.stringify(question ?? params) ?? "null",
-  server_label: agent
+/** A call of a tool that the request brought. */
+const callOf = ({ id, ...called }: ClientCall) => ({
+  id: `fc_${id}`,
+  type: "function_call" as const,
+  call_id: id,
+  ...called,
+  status: "completed"
 })
+
+const fromRequest = ({ agent, id, params, question, tool }: WaitingRequest) =>
+  question?.clientTool === true
+    ? callOf({ id, name: tool, arguments: JSON.stringify(params) ?? "null" })
+    : ({
+        id,
+        type: "mcp_approval_request",
+        name: tool,
+        arguments: JSON.stringify(question ?? params) ?? "null",
+        server_label: agent
+      } satisfies Waiting)
 
 /**
  * @category models
@@ -82,8 +95,6 @@ export class ModelResponse {
 
   constructor(
     private readonly run: OpenAiRun,
-    /** Requests that the caller has answered: their end may come later. */
-    private readonly answered: ReadonlySet<string>,
     private readonly before: string | null
   ) {
     const { runId } = run.record
@@ -137,17 +148,21 @@ export class ModelResponse {
   }
 
   private readonly note = (event: AgentEvent): void => {
-    if (event._tag === "ApprovalRequested" || event._tag === "QuestionAsked") {
-      if (this.answered.has(event.id)) this.run.answer.answered(event.id)
-      else this.asked.set(event.id, waitingOf(event))
+    if (event._tag === "ApprovalRequested" || (event._tag === "QuestionAsked" && event.clientTool !== true)) {
+      this.asked.set(event.id, waitingOf(event))
     } else if (event._tag === "ApprovalResolved" || event._tag === "QuestionAnswered") this.asked.delete(event.id)
   }
 
-  /** The response at the end of the run, or where it waits for a person. */
+  /** What the run waits for. */
+  private get waiting() {
+    return [...Array.from(this.run.answer.calls.values(), callOf), ...this.asked.values()]
+  }
+
+  /** The response at the end of the run, or where it waits for an answer. */
   private end(text: string | undefined): Effect.Effect<{ readonly type: string; readonly body: object }, ApiError> {
     return Effect.gen(this, function* () {
       const said = text === undefined ? [] : [this.message("completed", text)]
-      const waiting = Array.from(this.asked.values())
+      const { waiting } = this
       if (waiting.length > 0) {
         return { type: "response.completed", body: this.body("completed", [...said, ...waiting]) }
       }
@@ -219,8 +234,14 @@ export class ModelResponse {
         yield* run.follow(take, sent)
         close()
         const at = text === undefined ? 0 : 1
-        for (const [index, item] of Array.from(this.asked.values()).entries()) {
-          push("response.output_item.added", { output_index: at + index, item })
+        for (const [index, item] of this.waiting.entries()) {
+          const place = { item_id: item.id, output_index: at + index }
+          if (item.type === "function_call") {
+            const begun = { ...item, arguments: "", status: "in_progress" }
+            push("response.output_item.added", { output_index: at + index, item: begun })
+            push("response.function_call_arguments.delta", { ...place, delta: item.arguments })
+            push("response.function_call_arguments.done", { ...place, name: item.name, arguments: item.arguments })
+          } else push("response.output_item.added", { output_index: at + index, item })
           push("response.output_item.done", { output_index: at + index, item })
         }
         const { body, type } = yield* this.end(text)

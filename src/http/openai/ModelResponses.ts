@@ -18,6 +18,7 @@ import { ApiError } from "../api/ApiError.js"
 import * as ApprovalEndpoints from "../api/ApprovalEndpoints.js"
 import type { Identity } from "../api/Authentication.js"
 import * as Refusals from "../api/Refusals.js"
+import * as ClientCalls from "./ClientCalls.js"
 import { ModelResponse } from "./ModelResponse.js"
 import { refused } from "./OpenAiFailures.js"
 import { OpenAiRun, type Options } from "./OpenAiRun.js"
@@ -28,7 +29,9 @@ const unknownResponse = new ApiError({ reason: "unknown", message: "No response 
 interface Starting {
   readonly start: (request: Runs.StartRequest) => Effect.Effect<RunRecord, ApiError>
   /** The run ends with the scope unless it is over then. */
-  readonly hold: (record: Effect.Effect<RunRecord, ApiError>) => Effect.Effect<OpenAiRun, ApiError, Scope.Scope>
+  readonly hold: (
+    begun: Effect.Effect<RunRecord | ClientCalls.Answered, ApiError>
+  ) => Effect.Effect<OpenAiRun, ApiError, Scope.Scope>
 }
 
 const accessOf = ({ userId }: Identity): Pick<Identity, "userId"> => (userId === undefined ? {} : { userId })
@@ -66,7 +69,7 @@ export class ModelResponses {
       record.state === "waiting"
         ? this.approvals.list({ rootRunId: record.runId, limit: 20 }, caller)
         : Effect.succeed([])
-    return Effect.map(requests, (waiting) => new ModelResponse(run, new Set(), null).now(response, waiting))
+    return Effect.map(requests, (waiting) => new ModelResponse(run, null).now(response, waiting))
   }
 
   readonly get = (caller: Identity, id: string): Effect.Effect<HttpServerResponse.HttpServerResponse, ApiError> =>
@@ -123,8 +126,9 @@ export class ModelResponses {
     caller: Identity,
     { previous_response_id: before }: Requests.ResponseRequest,
     approvals: ReadonlyArray<Requests.Approval>
-  ): Effect.Effect<RunRecord, ApiError> {
+  ): Effect.Effect<ClientCalls.Answered, ApiError> {
     return Effect.gen(this, function* () {
+      const requests = new Set<string>()
       if (before === undefined || before === null) {
         return yield* refused(["previous_response_id"], "invalid_request", "A decision names the response that asks")
       }
@@ -135,10 +139,48 @@ export class ModelResponses {
         if (request === undefined || (request.rootRunId ?? request.runId) !== record.runId) {
           return yield* refused(["input"], "invalid_request", "No request of this response has this id")
         }
+        if (request.runId === record.runId) requests.add(id)
         const why = reason === undefined || reason === null ? {} : { reason }
         yield* this.approvals.decide(id, { decision: approve ? "approve" : "deny", ...why }, caller)
       }
-      return record
+      return { record, requests }
+    })
+  }
+
+  /** Gives the run what it waits for: decisions of persons, and results of the caller's calls. */
+  private answer(
+    caller: Identity,
+    agent: string,
+    request: Requests.ResponseRequest,
+    approvals: ReadonlyArray<Requests.Approval>,
+    results: ReadonlyArray<ClientCalls.CallResult>
+  ): Effect.Effect<ClientCalls.Answered, ApiError> {
+    const { pending, runs } = this
+    const decided = this.decide(caller, request, approvals)
+    if (results.length === 0) return decided
+    const given = ClientCalls.answer(runs, pending, accessOf(caller), agent, results, "input")
+    if (approvals.length === 0) return given
+    return Effect.flatMap(Effect.all([decided, given]), ([one, other]) =>
+      one.record.runId === other.record.runId
+        ? Effect.succeed({ record: one.record, requests: new Set([...one.requests, ...other.requests]) })
+        : refused(["input"], "invalid_request", "The answers are for different runs")
+    )
+  }
+
+  /** Nothing is kept of a request that is refused. */
+  private toStart(caller: Identity, { definition }: Agent.Any, request: Requests.ResponseRequest) {
+    const { options, sessions } = this
+    return Effect.gen(this, function* () {
+      const { history = [], ...start } = yield* Requests.toStart(
+        request,
+        definition.output !== undefined,
+        options.callsExpireAfter
+      )
+      const given = Requests.conversationOf(request) ?? request.previous_response_id ?? undefined
+      const isKept = given !== undefined || (sessions !== undefined && request.store !== false)
+      if (isKept && history.length > 0) return yield* Requests.knownHistory
+      const sessionId = yield* this.sessionOf(caller, request)
+      return sessionId === undefined ? { ...start, history } : { ...start, sessionId }
     })
   }
 
@@ -150,23 +192,17 @@ export class ModelResponses {
   ): Effect.Effect<HttpServerResponse.HttpServerResponse, ApiError, Scope.Scope> =>
     Effect.gen(this, function* () {
       const approvals = Requests.approvalsOf(request)
-      const hasOutput = agent.definition.output !== undefined
+      const results = Requests.resultsOf(request)
       const begun =
-        approvals.length > 0
-          ? this.decide(caller, request, approvals)
-          : // Nothing is kept of a request that is refused.
-            Requests.toStart(request, hasOutput, undefined).pipe(
-              Effect.zipRight(this.sessionOf(caller, request)),
-              Effect.flatMap((session) => Requests.toStart(request, hasOutput, session)),
-              Effect.flatMap(start)
-            )
+        approvals.length + results.length > 0
+          ? this.answer(caller, agent.name, request, approvals, results)
+          : Effect.flatMap(this.toStart(caller, agent, request), start)
       if (request.background === true && request.stream !== true) {
-        const { runId } = yield* begun
-        return yield* this.get(caller, `${Requests.ID}${runId}`)
+        const known = yield* begun
+        return yield* this.get(caller, `${Requests.ID}${"record" in known ? known.record.runId : known.runId}`)
       }
       const run = yield* hold(begun)
-      const answered = new Set(approvals.map(({ approval_request_id: id }) => id))
-      const response = new ModelResponse(run, answered, request.previous_response_id ?? null)
+      const response = new ModelResponse(run, request.previous_response_id ?? null)
       return yield* request.stream === true ? response.stream : response.whole
     })
 }

@@ -31,9 +31,13 @@ export interface Options extends EventStream.Options {
   readonly view?: Pick<PublicView.Options, "reasoning"> | undefined
   /** A run goes on when its caller leaves. Default false: it is interrupted. */
   readonly detach?: boolean | undefined
-  /** How long a run that waits for a person sends nothing before its response ends; default 250 milliseconds. */
+  /** How long a call of a tool that the request brings waits for its result; default 15 minutes. */
+  readonly callsExpireAfter?: Duration.DurationInput | undefined
+  /** How long a run that waits for an answer sends nothing before its response ends; default 250 milliseconds. */
   readonly quiet?: Duration.DurationInput | undefined
 }
+
+const noRequests: ReadonlySet<string> = new Set()
 
 type Pull = Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, ApiError>
 
@@ -46,21 +50,25 @@ export type Take = (event: AgentEvent, text: string) => void
 export class OpenAiRun {
   readonly answer: ChatAnswer
 
-  /** With `isWhole` nothing is sent before the answer is certain: it is data. */
+  /**
+   * With `isWhole` nothing is sent before the answer is certain: it is data. `answered` are requests of the run that
+   * its caller has answered: the answer is what comes behind them.
+   */
   constructor(
     private readonly runs: Runs.Service,
     private readonly pending: PendingApprovals.Service,
     readonly record: RunRecord,
     private readonly access: Runs.Access,
     readonly options: Options,
-    isWhole: boolean
+    isWhole: boolean,
+    private readonly answered: ReadonlySet<string> = noRequests
   ) {
     this.answer = new ChatAnswer(isWhole)
   }
 
   /** The run ends with its caller, unless it has ended or waits for a person. */
   readonly leave: Effect.Effect<void> = Effect.suspend(() =>
-    this.answer.hasEnded || this.answer.waitsFor !== undefined || this.options.detach === true
+    this.answer.hasEnded || this.answer.isWaiting || this.options.detach === true
       ? Effect.void
       : Effect.ignore(this.runs.interrupt(this.record.runId, this.access))
   )
@@ -69,22 +77,39 @@ export class OpenAiRun {
   follow(take: Take, sent: Effect.Effect<void>): Effect.Effect<void, ApiError> {
     const { answer, options, record } = this
     const next = (pull: Pull) =>
-      answer.waitsFor === undefined
-        ? pull
-        : Effect.map(Effect.timeoutOption(pull, options.quiet ?? "250 millis"), Option.flatten)
+      !answer.isWaiting ? pull : Effect.map(Effect.timeoutOption(pull, options.quiet ?? "250 millis"), Option.flatten)
     return Effect.scoped(
       Effect.gen(this, function* () {
-        const events = yield* AskedEvents.toPull(this.runs, this.pending, record.runId, this.access)
+        const events = yield* Refusals.ofRun(AskedEvents.toPull(this.runs, this.pending, record.runId, this.access))
         const pull = Refusals.ofRun(events)
+        const ahead = new Set(this.answered)
         for (;;) {
           const events = yield* next(pull)
           if (Option.isNone(events)) break
-          for (const event of events.value) take(event, answer.push(event))
+          for (const event of events.value) if (this.isNew(event, ahead)) take(event, answer.push(event))
           yield* sent
         }
         if (answer.failure !== undefined) return yield* answer.failure
       })
     )
+  }
+
+  /** Whether an event belongs to this answer; `ahead` are the answered requests that were not asked yet. */
+  private isNew(event: AgentEvent, ahead: Set<string>): boolean {
+    switch (event._tag) {
+      case "ApprovalRequested":
+      case "QuestionAsked":
+        ahead.delete(event.id)
+        return !this.answered.has(event.id)
+      // What else is asked stays asked until it is answered, and calls keep their arguments.
+      case "ApprovalResolved":
+      case "QuestionAnswered":
+      case "ToolCall":
+      case "ToolResult":
+        return true
+      default:
+        return ahead.size === 0
+    }
   }
 
   /** What the run has used, once it has ended. */

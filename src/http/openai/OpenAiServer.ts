@@ -20,6 +20,7 @@ import { Caller, type Identity } from "../api/Authentication.js"
 import * as Refusals from "../api/Refusals.js"
 import { ChatCompletion } from "./ChatCompletion.js"
 import * as ChatRequest from "./ChatRequest.js"
+import * as ClientCalls from "./ClientCalls.js"
 import * as ModelResponses from "./ModelResponses.js"
 import { type Model, OpenAiApi } from "./OpenAiApi.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
@@ -41,6 +42,23 @@ const unknownModel = OpenAiFailures.refused(
   "This server offers no agent with this name",
   "Take a model of GET /openai/v1/models"
 )
+
+/** A run that ends with the scope. */
+const holding =
+  (runs: Runs.Service, pending: PendingApprovals.Service, options: Options) =>
+  (
+    { userId }: Identity,
+    begun: Effect.Effect<RunRecord | ClientCalls.Answered, ApiError>,
+    { definition }: Agent.Any
+  ): Effect.Effect<OpenAiRun, ApiError, Scope.Scope> =>
+    Effect.acquireRelease(
+      Effect.map(begun, (begun) => {
+        const { record, requests } = "record" in begun ? begun : { record: begun, requests: undefined }
+        const access = userId === undefined ? {} : { userId }
+        return new OpenAiRun(runs, pending, record, access, options, definition.output !== undefined, requests)
+      }),
+      (run) => run.leave
+    )
 
 const layer = (options: Options, limits: ApiLimits.Limits) => {
   const agents = new Map(options.agents.map((agent) => [agent.name, agent]))
@@ -68,19 +86,7 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
           })
         )
       }
-      /** A run that ends with the scope. */
-      const held = (
-        { userId }: Identity,
-        record: Effect.Effect<RunRecord, ApiError>,
-        { definition }: Agent.Any
-      ): Effect.Effect<OpenAiRun, ApiError, Scope.Scope> =>
-        Effect.acquireRelease(
-          Effect.map(record, (started) => {
-            const access = userId === undefined ? {} : { userId }
-            return new OpenAiRun(runs, pending, started, access, options, definition.output !== undefined)
-          }),
-          (run) => run.leave
-        )
+      const held = holding(runs, pending, options)
       const responses = new ModelResponses.ModelResponses(runs, pending, sessions, options)
       return handlers
         .handle("openAiModels", () =>
@@ -91,9 +97,24 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
           Effect.gen(function* () {
             const caller = yield* Caller
             const agent = yield* agentOf(payload.model)
-            const request = yield* ChatRequest.toStart(payload, agent.definition.output !== undefined)
+            const results = ChatRequest.resultsOf(payload)
+            const { userId } = caller
+            const begun =
+              results.length > 0
+                ? ClientCalls.answer(
+                    runs,
+                    pending,
+                    userId === undefined ? {} : { userId },
+                    agent.name,
+                    results,
+                    "messages"
+                  )
+                : Effect.flatMap(
+                    ChatRequest.toStart(payload, agent.definition.output !== undefined, options.callsExpireAfter),
+                    (request) => start(caller, request)
+                  )
             yield* limits.stream(caller)
-            const chat = new ChatCompletion(yield* held(caller, start(caller, request), agent))
+            const chat = new ChatCompletion(yield* held(caller, begun, agent))
             return yield* payload.stream === true
               ? chat.stream(payload.stream_options?.include_usage === true)
               : chat.whole
@@ -106,7 +127,7 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
             yield* limits.stream(caller)
             return yield* responses.create(caller, agent, payload, {
               start: (request) => start(caller, request),
-              hold: (record) => held(caller, record, agent)
+              hold: (begun) => held(caller, begun, agent)
             })
           })
         )

@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Runs from "../../agent/runs/Runs.js"
@@ -12,7 +13,9 @@ import { SessionId } from "../../domain/Ids.js"
 import type { Message } from "../../llm/model/LlmClient.js"
 import { ReasoningEffort } from "../../llm/model/ModelSettings.js"
 import type { ApiError } from "../api/ApiError.js"
-import { filePart, MOST_MESSAGES, MOST_PARTS, maybe, unreadable } from "./ChatRequest.js"
+import * as CallerTools from "../chat/CallerTools.js"
+import { filePart, MOST_MESSAGES, MOST_PARTS, paramsOf, unreadable } from "./ChatRequest.js"
+import { type CallResult, maybe, ToolChoice, toTools } from "./ClientCalls.js"
 import { refused } from "./OpenAiFailures.js"
 
 const Part = Schema.Union(
@@ -48,7 +51,27 @@ const Approval = Schema.Struct({
  */
 export interface Approval extends Schema.Schema.Type<typeof Approval> {}
 
-const Item = Schema.Union(Said, Approval)
+const Called = Schema.Struct({
+  type: Schema.Literal("function_call"),
+  call_id: Schema.String,
+  name: Schema.String,
+  arguments: Schema.String
+})
+
+const Result = Schema.Struct({
+  type: Schema.Literal("function_call_output"),
+  call_id: Schema.String,
+  output: Schema.Union(
+    Schema.String,
+    Schema.Array(Schema.Struct({ type: Schema.Literal("input_text"), text: Schema.String })).pipe(
+      Schema.maxItems(MOST_PARTS)
+    )
+  )
+})
+type Result = typeof Result.Type
+
+const Item = Schema.Union(Approval, Called, Result, Said)
+type Earlier = Exclude<typeof Item.Type, Approval>
 
 /**
  * The id of a response is that of its run.
@@ -74,7 +97,8 @@ export const ResponseRequest = Schema.Struct({
   previous_response_id: maybe(ResponseId),
   conversation: maybe(Schema.Union(SessionId, Schema.Struct({ id: SessionId }))),
   instructions: maybe(Schema.String),
-  tools: maybe(Schema.Array(Schema.Unknown)),
+  tools: maybe(CallerTools.list(Schema.extend(Schema.Struct({ type: Schema.Literal("function") }), CallerTools.Given))),
+  tool_choice: maybe(ToolChoice),
   text: maybe(
     Schema.Struct({ format: maybe(Schema.Struct({ type: Schema.Literal("text", "json_object", "json_schema") })) })
   ),
@@ -108,11 +132,24 @@ export const conversationOf = ({ conversation }: ResponseRequest): SessionId | u
 export const approvalsOf = ({ input }: ResponseRequest): ReadonlyArray<Approval> =>
   typeof input === "string" ? [] : input.filter((item): item is Approval => item.type === "mcp_approval_response")
 
+const outputOf = ({ output }: Result): string =>
+  typeof output === "string" ? output : output.map(({ text }) => text).join("\n")
+
+/**
+ * The results of calls with which a request ends.
+ *
+ * @category accessors
+ */
+export const resultsOf = ({ input }: ResponseRequest): ReadonlyArray<CallResult> => {
+  if (typeof input === "string") return []
+  const items = input.filter((item): item is Earlier => item.type !== "mcp_approval_response")
+  return items
+    .slice(items.findLastIndex(({ type }) => type !== "function_call_output") + 1)
+    .flatMap((item) => (item.type === "function_call_output" ? [{ id: item.call_id, result: outputOf(item) }] : []))
+}
+
 /** What this server does not do is refused, so that nobody takes an answer for another one. */
-const refusalOf = ({ instructions, text, tools }: ResponseRequest, hasOutput: boolean): ApiError | undefined => {
-  if ((tools?.length ?? 0) > 0) {
-    return refused(["tools"], "unsupported_parameter", "Agents have tools of their own", "Leave `tools` out")
-  }
+const refusalOf = ({ instructions, text }: ResponseRequest, hasOutput: boolean): ApiError | undefined => {
   if (instructions !== undefined && instructions !== null && instructions !== "") {
     return refused(
       ["instructions"],
@@ -169,23 +206,44 @@ const textOf = (content: string | ReadonlyArray<Contents.Resolved>): string =>
   typeof content === "string" ? content : content.flatMap((part) => (part.type === "text" ? part.text : [])).join("\n")
 
 /** Earlier messages for the model. Those of the system are of the caller: the prompt of the agent is the server's. */
-const messageOf = (said: Said, at: number): Effect.Effect<Message, ApiError> =>
-  Effect.map(contentsOf(said, at), (content) =>
-    said.role === "assistant"
-      ? { role: "assistant", content: textOf(content) }
-      : { role: "user", content: typeof content === "string" ? content : content.map(filePart) }
-  )
+const historyOf = Effect.fnUntraced(function* (items: ReadonlyArray<Earlier>) {
+  const history: Array<Message> = []
+  const names = new Map<string, string>()
+  for (const [at, item] of items.entries()) {
+    if (item.type === "function_call") {
+      const { arguments: params, call_id: id, name } = item
+      names.set(id, name)
+      const call = { type: "tool-call" as const, id, name, params: paramsOf(params), providerExecuted: false }
+      history.push({ role: "assistant", content: [call] })
+    } else if (item.type === "function_call_output") {
+      const id = item.call_id
+      const name = names.get(id)
+      if (name === undefined) {
+        return yield* refused(["input", at, "call_id"], "invalid_request", "No earlier call has this id")
+      }
+      const result = { id, name, isFailure: false, result: outputOf(item), providerExecuted: false }
+      history.push({ role: "tool", content: [{ type: "tool-result", ...result }] })
+    } else {
+      const content = yield* contentsOf(item, at)
+      history.push(
+        item.role === "assistant"
+          ? { role: "assistant", content: textOf(content) }
+          : { role: "user", content: typeof content === "string" ? content : content.map(filePart) }
+      )
+    }
+  }
+  return history
+})
 
 /**
- * The run that a request asks for: its last message is the input, those before it are the history. With a session the
- * request has one message.
+ * The run that a request asks for: its last message is the input, those before it are the history.
  *
  * @category conversions
  */
 export const toStart = (
   request: ResponseRequest,
   hasOutput: boolean,
-  sessionId: SessionId | undefined
+  callsExpireAfter: Duration.DurationInput | undefined
 ): Effect.Effect<Runs.StartRequest, ApiError> =>
   Effect.gen(function* () {
     const refusal = refusalOf(request, hasOutput)
@@ -196,23 +254,27 @@ export const toStart = (
         ([, value]) => value !== undefined && value !== null
       )
     )
-    const start = { agent: model, settings, ...(sessionId === undefined ? {} : { sessionId }) }
+    const tools = yield* toTools(request.tools ?? [], request.tool_choice, callsExpireAfter)
+    const start = { agent: model, settings, ...tools }
     if (typeof input === "string") return { ...start, input }
-    const said = input.filter((item): item is Said => item.type !== "mcp_approval_response")
-    const at = said.length - 1
-    const last = said[at]
-    if (last?.role !== "user") {
+    const items = input.filter((item): item is Earlier => item.type !== "mcp_approval_response")
+    const at = items.length - 1
+    const last = items[at]
+    if (last === undefined || !("role" in last) || last.role !== "user") {
       return yield* refused(["input"], "invalid_request", "The last item of the input is not a message of the user")
     }
     const asked = yield* contentsOf(last, at)
-    const history = yield* Effect.forEach(said.slice(0, -1), messageOf)
-    if (sessionId !== undefined && history.length > 0) {
-      return yield* refused(
-        ["input"],
-        "unsupported_parameter",
-        "A conversation has its earlier messages already",
-        "Send the new message alone, or `store: false` with all of them"
-      )
-    }
-    return { ...start, input: asked, ...(sessionId === undefined ? { history } : {}) }
+    return { ...start, input: asked, history: yield* historyOf(items.slice(0, -1)) }
   })
+
+/**
+ * A conversation has its earlier messages already.
+ *
+ * @category errors
+ */
+export const knownHistory: ApiError = refused(
+  ["input"],
+  "unsupported_parameter",
+  "A conversation has its earlier messages already",
+  "Send the new message alone, or `store: false` with all of them"
+)

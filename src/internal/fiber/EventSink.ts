@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as Deadline from "./Deadline.js"
+import * as Pulls from "./Pulls.js"
 import * as Watch from "./Watch.js"
 
 /**
@@ -35,13 +36,14 @@ export interface EventSink<in A, in out E> {
 }
 
 interface Queue<in out A, in out E> extends EventSink<A, E> {
+  readonly pull: Pulls.Pull<A, E>
   readonly channel: Channel.Channel<Chunk.Chunk<A>, unknown, E, unknown, void, unknown>
 }
 
 const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch | undefined): Queue<A, E> => {
   let buffer: Array<A> = []
   let end: Exit.Exit<unknown, E> | undefined
-  let reader: ((effect: Effect.Effect<Chunk.Chunk<A> | undefined, E>) => void) | undefined
+  let reader: ((effect: Pulls.Pull<A, E>) => void) | undefined
   let writers: Array<(effect: Effect.Effect<void>) => void> = []
   let wakeScheduled = false
   let isLate = false
@@ -53,12 +55,12 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
     writers = []
     for (const resume of waiting) resume(Effect.void)
   }
-  const take = (): Effect.Effect<Chunk.Chunk<A> | undefined, E> | undefined => {
+  const take = (): Pulls.Pull<A, E> | undefined => {
     if (buffer.length > 0) {
-      const chunk = Chunk.unsafeFromArray(buffer)
+      const values = buffer
       buffer = []
       release()
-      return Effect.succeed(chunk)
+      return Effect.succeed(values)
     }
     if (end === undefined) return undefined
     return Exit.isSuccess(end) ? Effect.succeed(undefined) : Effect.failCause(end.cause)
@@ -97,7 +99,7 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
     ),
     border
   )
-  const pull: Effect.Effect<Chunk.Chunk<A> | undefined, E> = Effect.suspend(
+  const pull: Pulls.Pull<A, E> = Effect.suspend(
     () =>
       take() ??
       Effect.async((resume) => {
@@ -109,8 +111,8 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
       })
   )
 
-  const channel: Queue<A, E>["channel"] = Channel.flatMap(Channel.fromEffect(pull), (chunk) =>
-    chunk === undefined ? Channel.void : Channel.flatMap(Channel.write(chunk), () => channel)
+  const channel: Queue<A, E>["channel"] = Channel.flatMap(Channel.fromEffect(pull), (values) =>
+    values === undefined ? Channel.void : Channel.flatMap(Channel.write(Chunk.unsafeFromArray(values)), () => channel)
   )
 
   return {
@@ -136,6 +138,7 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
       release()
       wake()
     },
+    pull,
     channel
   }
 }
@@ -153,21 +156,23 @@ interface Options<out E> {
 export const stream = <A, E, R>(
   options: Options<E>,
   produce: (sink: EventSink<A, E>) => Effect.Effect<unknown, E, R>
-): Stream.Stream<A, E, R> =>
-  Stream.fromChannel(
-    Channel.acquireUseRelease(
-      Effect.withFiberRuntime<{ readonly queue: Queue<A, E>; readonly fiber: Fiber.Fiber<unknown, E> }, never, R>(
-        (reader) => {
-          const queue = make<A, E>(options.capacity, options.patience(reader.currentContext), Watch.enclosing(reader))
-          const running = Effect.onExit(
-            Effect.suspend(() => produce(queue)),
-            (exit) => Effect.sync(() => queue.done(exit))
-          )
-          // What acquires is not interruptible; what it starts has to be.
-          return Effect.map(Effect.forkDaemon(Effect.interruptible(running)), (fiber) => ({ queue, fiber }))
-        }
-      ),
-      ({ queue }) => queue.channel,
-      ({ fiber }) => Fiber.interrupt(fiber)
+): Stream.Stream<A, E, R> => {
+  const begin = Effect.withFiberRuntime<
+    { readonly queue: Queue<A, E>; readonly fiber: Fiber.Fiber<unknown, E> },
+    never,
+    R
+  >((reader) => {
+    const queue = make<A, E>(options.capacity, options.patience(reader.currentContext), Watch.enclosing(reader))
+    const running = Effect.onExit(
+      Effect.suspend(() => produce(queue)),
+      (exit) => Effect.sync(() => queue.done(exit))
     )
+    // What acquires is not interruptible; what it starts has to be.
+    return Effect.map(Effect.forkDaemon(Effect.interruptible(running)), (fiber) => ({ queue, fiber }))
+  })
+  const end = ({ fiber }: Effect.Effect.Success<typeof begin>) => Fiber.interrupt(fiber)
+  return Pulls.make(
+    Stream.fromChannel(Channel.acquireUseRelease(begin, ({ queue }) => queue.channel, end)),
+    Effect.map(Effect.acquireRelease(begin, end), ({ queue }) => queue.pull)
   )
+}

@@ -110,6 +110,9 @@ const answerTo = (request: LlmClient.LlmRequest): TestModel.Turn => {
       calls: [results.length < 2 ? { name: "book", params: { place: `p${results.length}` } } : { name: "work" }]
     }
   }
+  if (input === "weather" && results.length === 0) {
+    return { calls: ["Delft", "Ghent"].map((city) => ({ name: "weather", params: { city } })) }
+  }
   if (results.length > 0) return { text: [...results.map(String), ...steered].join(" | ") }
   if (input === "slow") return { text: pieces, partDelay: "1 hour" }
   if (input === "fail") {
@@ -121,7 +124,7 @@ const answerTo = (request: LlmClient.LlmRequest): TestModel.Turn => {
 /**
  * The agents `helper` and `clerk`, alike. `work` waits until the case opens its gate, `danger` needs approval, `ask`
  * asks for a row, and `book` books a place, which can be undone unless it is `p0`. On the input `trip` the agent books
- * `p0` and `p1`, and works.
+ * `p0` and `p1`, and works; on `weather` it asks a tool of that name twice.
  *
  * @since 0.1.0
  * @category constructors

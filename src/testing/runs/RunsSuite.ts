@@ -10,6 +10,7 @@ import * as TestContext from "effect/TestContext"
 import * as Runs from "../../agent/runs/Runs.js"
 import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import * as RunsCase from "./RunsCase.js"
+import * as ClientTool from "./RunsClientToolCases.js"
 import * as Control from "./RunsControlCases.js"
 import * as Events from "./RunsEventCases.js"
 import * as Policy from "./RunsPolicyCases.js"
@@ -42,6 +43,7 @@ export const cases = (capabilities: Runs.Service["capabilities"]): ReadonlyArray
   ...Events.cases,
   ...Control.cases,
   ...Policy.cases,
+  ...ClientTool.cases,
   ...Control.capabilities(capabilities)
 ]
 

@@ -24,7 +24,9 @@ const NAME = "effect-lexigram/tool/ApprovalGate"
  */
 export const Question = Schema.Struct({
   message: Schema.String,
-  form: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+  form: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  /** The call is one of a tool of the run's caller (`ClientTool`), which answers with its result. */
+  clientTool: Schema.optional(Schema.Literal(true))
 }).annotations({ identifier: `${NAME}/Question` })
 /**
  * @since 0.1.0
@@ -55,7 +57,10 @@ export const ApprovalRequest = Schema.Struct({
   secret: Schema.optional(Schema.Array(Schema.String)),
   /** Why approval is needed. */
   reason: Schema.optional(Schema.String),
-  /** The tool asks this while it runs, and `params` are `null`. An approval answers it with `params`. */
+  /**
+   * The tool asks this while it runs, and `params` are `null` unless its caller is to run it. An approval answers it
+   * with `params`.
+   */
   question: Schema.optional(Question),
   /** Milliseconds since the epoch. Without a decision by then the request is denied. */
   expiresAt: Schema.optional(Schema.Number)

@@ -37,7 +37,6 @@ describe("AgUi", () => {
         [{ ...input, messages: [{ ...user, role: "unheard-of" }] }, 400],
         [{ ...input, threadId: "a\r\nb" }, 400],
         [{ ...input, runId: "" }, 400],
-        [{ ...input, tools: [{ name: "alert", description: "Shows" }] }, 400],
         [{ ...input, resume: [{ interruptId: "i", status: "maybe" }] }, 400],
         [withParts(source("javascript:alert(1)")), 400],
         [withParts(source("file:///etc/passwd")), 400],

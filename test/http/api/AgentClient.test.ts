@@ -72,6 +72,60 @@ describe("AgentClient", () => {
     })
   )
 
+  it.scopedLive("brings tools of its own, and runs their calls", () =>
+    Effect.gen(function* () {
+      const params = { city: "Ghent", token: "abcdefgh12345678" }
+      const { url } = yield* AgentServers.start({
+        agents: [helper],
+        script: ({ messages }) => {
+          const results = messages.flatMap((one) => (one.role === "tool" ? one.content : []))
+          return results.length === 0
+            ? { calls: [{ name: "weather", params }] }
+            : results.map(({ result }) => String(result)).join()
+        }
+      })
+      const client = yield* clientOf(url)
+      const clientTools = [{ name: "weather", parameters: { type: "object" } }]
+      const events = client.stream({ agent: "helper", input: "hello", clientTools })
+      const asked = Stream.tap(events, (event) => {
+        if (event._tag !== "QuestionAsked") return Effect.void
+        return Effect.gen(function* () {
+          assert.isTrue(event.clientTool)
+          const { approvals } = yield* Effect.repeat(
+            Effect.delay(client.api.approvals.listApprovals({ urlParams: {} }), "20 millis"),
+            { until: ({ approvals }) => approvals.length > 0 }
+          )
+          assert.deepStrictEqual(approvals[0]?.params, params)
+          yield* client.api.approvals.decideApproval({
+            path: { requestId: event.id },
+            payload: { decision: "approve", params: { result: "7 degrees" } }
+          })
+        })
+      })
+      const read = Chunk.toReadonlyArray(yield* Stream.runCollect(asked))
+      assert.include(
+        read.map((event) => (event._tag === "Message" ? event.text : "")),
+        "7 degrees"
+      )
+      const refused = yield* Effect.flip(client.run({ agent: "helper", input: "", clientTools: [{ name: "" }] }))
+      assert.strictEqual(refused.reason, "invalid")
+    })
+  )
+
+  it.scopedLive("reaches runs by any id, and refuses those that would be another path", () =>
+    Effect.gen(function* () {
+      const { url } = yield* AgentServers.start({ agents: [helper] })
+      const client = yield* clientOf(url)
+      const get = (runId: string) => client.api.runs.getRun({ path: { runId } })
+      for (const runId of ["a/b", "a b?c#d", "ü%2F", "…", ".x"]) {
+        assert.strictEqual((yield* Effect.flip(get(runId)))._tag, "ApiError", runId)
+        const error = yield* Effect.flip(get(runId))
+        assert.include(error.message, "run", runId)
+      }
+      for (const runId of [".", "..", "\ud800"]) assert.strictEqual((yield* Effect.flip(get(runId)))._tag, "ParseError")
+    })
+  )
+
   it.scopedLive("fails as the server does: unknown agents, strangers, servers that are not there", () =>
     Effect.gen(function* () {
       const { url } = yield* AgentServers.start({ agents: [helper] })

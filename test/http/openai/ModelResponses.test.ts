@@ -269,7 +269,7 @@ for (const [version, OpenAI] of versions)
         })
         const base = { model: "helper", input: "hi" }
         const refusals: ReadonlyArray<readonly [object, RegExp]> = [
-          [{ tools: [{ type: "web_search" }] }, /tools of their own/],
+          [{ tools: [{ type: "web_search" }] }, /function/],
           [{ instructions: "be kind" }, /instructions/],
           [{ text: { format: { type: "json_schema", name: "x", schema: {} } } }, /format/],
           [{ conversation: "c" }, /conversations/],

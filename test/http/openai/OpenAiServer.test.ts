@@ -227,10 +227,9 @@ describe("OpenAiServer", () => {
       const model = yield* failureOf(() => openai.chat.completions.create({ ...hello, model: "gpt-4" }))
       assert.instanceOf(model, NotFoundError)
       assert.deepInclude(model, { code: "model_not_found", param: "model", type: "invalid_request_error" })
-      const tools = [{ type: "function" as const, function: { name: "find" } }]
       for (const [more, param] of [
         [{ n: 2 }, "n"],
-        [{ tools }, "tools"],
+        [{ tool_choice: "required" as const }, "tool_choice"],
         [{ response_format: { type: "json_object" as const } }, "response_format"],
         [{ temperature: 7 }, "temperature"],
         [{ messages: [{ role: "assistant" as const, content: "a" }] }, "messages[0].role"]

@@ -1,0 +1,84 @@
+/**
+ * Adds the tools of a request to those of its agent: their calls wait for what the caller answers.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as CanonicalJson from "../internal/text/CanonicalJson.js"
+import * as ClientTool from "../tool/definition/ClientTool.js"
+import * as Tool from "../tool/definition/Tool.js"
+import * as ToolSet from "../tool/definition/ToolSet.js"
+import * as Elicitation from "../tool/Elicitation.js"
+import * as Agent from "./definition/Agent.js"
+
+class ClientToolFailure extends Data.TaggedError("ClientToolFailure")<{ readonly message: string }> {}
+
+const handle = ({ expiresAfter, name }: ClientTool.ClientTool, params: unknown) =>
+  Effect.flatMap(Elicitation.askClient({ name, params, expiresAfter }), (answer) => {
+    if (answer._tag !== "accept") {
+      return new ClientToolFailure({ message: answer.reason ?? "The client gave no result" })
+    }
+    const { isError, result } = answer.content
+    return isError === true ? new ClientToolFailure({ message: result }) : Effect.succeed(result)
+  })
+
+const make = (tool: ClientTool.ClientTool): Tool.Any =>
+  Either.getOrElse(
+    Tool.fromJsonSchema(tool.name, {
+      description: tool.description ?? "",
+      parameters: tool.parameters ?? { type: "object", properties: {} },
+      // A question that is asked again gets the same answer.
+      idempotent: true,
+      retries: 0,
+      handler: (params) => handle(tool, params)
+    }),
+    (problem) => Tool.invalid(problem)
+  )
+
+/** Tools that many requests have: their schemas are compiled once. */
+const known = new Map<string, Tool.Any>()
+const MOST_KNOWN = 256
+
+const toTool = (tool: ClientTool.ClientTool, key: string): Tool.Any => {
+  const found = known.get(key)
+  const made = found ?? make(tool)
+  known.delete(key)
+  known.set(key, made)
+  const oldest = known.keys().next()
+  if (known.size > MOST_KNOWN && oldest.done !== true) known.delete(oldest.value)
+  return made
+}
+
+/** The agent with the tools of a request in addition, or why it cannot have them. */
+export const apply = (
+  agent: Agent.Any,
+  given: ReadonlyArray<ClientTool.ClientTool>
+): Either.Either<Agent.Any, string> =>
+  ClientTool.fromUnknown(given).pipe(
+    Either.flatMap((tools) =>
+      Either.try({
+        try: () => tools.map((tool) => toTool(tool, CanonicalJson.stringify(tool))),
+        catch: () => "one of them nests too deep"
+      })
+    ),
+    Either.mapBoth({
+      onLeft: (problem) => `The tools of the client are not valid: ${problem}`,
+      onRight: (tools) => Agent.withTools(ToolSet.make(...tools))(agent)
+    })
+  )
+
+const nobody = Agent.make("nobody")
+
+/** Why a request cannot have these tools. The agent may be unknown: another process runs it. */
+export const problemOf = (
+  agent: Agent.Any | undefined,
+  given: ReadonlyArray<ClientTool.ClientTool>
+): string | undefined => {
+  const equipped = apply(agent ?? nobody, given)
+  if (Either.isLeft(equipped)) return equipped.left
+  const own = agent?.definition.tools.problems ?? []
+  return equipped.right.definition.tools.problems.find((problem) => !own.includes(problem))?.message
+}
