@@ -50,11 +50,12 @@ const mostFiles: Readonly<Record<string, number>> = {
   ".": 6,
   "./agent": 16,
   "./http": 28,
+  "./mcp": 19,
   "./memory": 19,
   "./persistence": 33,
   "./provider": 20,
   "./session": 22,
-  "./skill": 20,
+  "./skill": 21,
   "./strategy": 53
 }
 for (const [entry, target] of Object.entries(manifest.exports)) {

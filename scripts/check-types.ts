@@ -28,6 +28,7 @@ const packagesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
   "./http": ["@types/node", "jose"],
   "./mcp": ["@types/node", "@modelcontextprotocol/sdk", "jose"],
   "./mcp/client": ["@types/node", "@modelcontextprotocol/sdk"],
+  "./mcp/oauth": ["@types/node", "@modelcontextprotocol/sdk"],
   "./persistence": ["@types/node", "@effect/sql", "@effect/sql-pg", "@types/pg", "ioredis"],
   "./provider": ["@effect/ai-openai", "@effect/ai-anthropic"],
   "./provider/anthropic": ["@effect/ai-anthropic"],

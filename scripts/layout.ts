@@ -92,7 +92,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     document: "the document index: ingestion, search, and the tool by which a model cites documents",
     "durable/engine": "the engine of durable workflows on SQL, and its journal",
     "builtin/process": "skills that run code, and the processes that they start",
-    mcp: "MCP clients over stdio and HTTP",
+    "mcp/auth": "OAuth of MCP clients, and the port of their tokens",
     "memory/cache": "a memory store on a cache",
     "memory/episodic": "episodes and their summaries",
     "memory/procedural": "procedures that worked before",
@@ -107,6 +107,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "strategy/reasoning": "what strategies share: model calls, questions, the tool loop, call budgets"
   },
   {
+    mcp: "MCP clients over stdio and HTTP",
     "persistence/document": "the document index on SQL",
     "memory/semantic": "semantic memory: reads facts from entries and recalls them",
     "strategy/combine": "strategies made of strategies: fallback, budgets, self-consistency, hooks, inputs",
@@ -208,6 +209,7 @@ export const bandOf = (folder: string): string | undefined => {
 export const smallEntries: Readonly<Record<string, ReadonlyArray<string>>> = {
   "http/client": ["AgentApi", "AgentClient", "ApiError", "ApiModels"],
   "mcp/client": ["McpClientSdk"],
+  "mcp/oauth": ["McpOAuth", "McpTokens"],
   "provider/ai-sdk": ["AiSdkEmbedder", "AiSdkModel"],
   "provider/anthropic": ["Anthropic"],
   "provider/chat": ["ChatCompletions", "ChatCompletionsDialect", "FetchTransport"],

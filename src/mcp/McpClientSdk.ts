@@ -15,8 +15,10 @@ import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { McpClient, McpError, type Service } from "../skill/mcp/McpClient.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
+import type { Auth } from "./auth/McpOAuth.js"
 import * as McpConnection from "./McpConnection.js"
 import * as McpHttp from "./McpHttp.js"
+import * as McpSdk from "./McpSdk.js"
 import * as McpSession from "./McpSession.js"
 import * as McpStdio from "./McpStdio.js"
 
@@ -66,6 +68,22 @@ export interface ClientOptions {
    * inbox of the call's run. Default: whether the `ApprovalGate` in context, if any, takes questions.
    */
   readonly elicitation?: boolean | undefined
+  /**
+   * Whether the model of a run answers what the server asks it during a tool call (`sampling`). Each request needs an
+   * approval, as a call of the tool would (`ApprovalGate`), and its usage is the run's. Default `false`.
+   */
+  readonly sampling?: boolean | SamplingOptions | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SamplingOptions {
+  /** Requests during one call of a tool; further ones are refused. Default 5. */
+  readonly maxRequests?: number | undefined
+  /** Maximum tokens of an answer, whatever the server asks for. Default 4,096. */
+  readonly maxTokens?: number | undefined
 }
 
 /**
@@ -88,7 +106,7 @@ export interface StdioOptions extends ClientOptions {
  * @since 0.1.0
  * @category models
  */
-export interface HttpOptions extends ClientOptions {
+export interface HttpOptions<R = never> extends ClientOptions {
   /**
    * The server's address. A user who chooses it can reach whatever this process can reach: check it first, or pass a
    * `fetch` that does. Redirects are followed within the origin only.
@@ -96,6 +114,11 @@ export interface HttpOptions extends ClientOptions {
   readonly url: string | URL
   /** Sent with every request, and nowhere else. An Effect is run for each request, so tokens can be renewed. */
   readonly headers?: McpHttp.Headers | Effect.Effect<McpHttp.Headers, unknown> | undefined
+  /**
+   * Authorizes the client by OAuth: `McpOAuth.authorizationCode` or `McpOAuth.clientCredentials`. The address must be
+   * https, or of this machine.
+   */
+  readonly auth?: Effect.Effect<Auth, never, R> | undefined
   /** Default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined
   /**
@@ -127,18 +150,20 @@ const millis = (duration: Duration.DurationInput): number => Duration.toMillis(d
 
 const connection = (
   server: string,
-  sdk: McpSession.Sdk,
+  sdk: McpSdk.Sdk,
   options: ClientOptions,
   secrets: ReadonlyArray<Redacted.Redacted<string>>,
   link: (events: McpSession.Events) => Effect.Effect<McpSession.Link, McpError, Scope.Scope>
 ): Effect.Effect<Service, McpError, Scope.Scope> =>
   Effect.flatMap(Effect.serviceOption(ApprovalGate.ApprovalGate), (gate) => {
-    const { reconnect } = options
+    const { reconnect, sampling = false } = options
+    const { maxRequests = 5, maxTokens = 4096 } = typeof sampling === "boolean" ? {} : sampling
     const hasInbox = Option.exists(gate, ({ elicit }) => elicit !== undefined)
     return McpConnection.make({
       server,
       timeout: Duration.decode(options.timeout ?? "60 seconds"),
       maxTotal: options.maxTotal === undefined ? undefined : Duration.decode(options.maxTotal),
+      maxSamples: maxRequests,
       reconnect:
         reconnect === false
           ? undefined
@@ -157,7 +182,8 @@ const connection = (
           link,
           connectTimeout: millis(options.connectTimeout ?? "30 seconds"),
           roots: options.roots,
-          elicitation: options.elicitation ?? hasInbox
+          elicitation: options.elicitation ?? hasInbox,
+          sampling: sampling === false ? undefined : { maxTokens }
         })
     })
   })
@@ -174,7 +200,7 @@ const connection = (
 export const makeStdio = (options: StdioOptions): Effect.Effect<Service, McpError, Scope.Scope> =>
   Effect.gen(function* () {
     const server = options.name ?? "mcp"
-    const sdk = yield* McpSession.load(server)
+    const sdk = yield* McpSdk.load(server)
     const given = Object.entries(options.env ?? {})
     const env = yield* inheritedEnvironment
     for (const [name, value] of given) env[name] = Redacted.isRedacted(value) ? Redacted.value(value) : value
@@ -198,7 +224,7 @@ export const makeStdio = (options: StdioOptions): Effect.Effect<Service, McpErro
  * @since 0.1.0
  * @category constructors
  */
-export const makeHttp = (options: HttpOptions): Effect.Effect<Service, McpError, Scope.Scope> =>
+export const makeHttp = <R = never>(options: HttpOptions<R>): Effect.Effect<Service, McpError, Scope.Scope | R> =>
   Effect.gen(function* () {
     const server = options.name ?? "mcp"
     const url = URL.canParse(options.url) ? new URL(options.url) : undefined
@@ -209,14 +235,15 @@ export const makeHttp = (options: HttpOptions): Effect.Effect<Service, McpError,
         message: `The address of the MCP server "${server}" is not an http(s) URL`
       })
     }
-    const sdk = yield* McpSession.load(server)
-    const { headers = {} } = options
+    const sdk = yield* McpSdk.load(server)
+    const { auth, headers = {} } = options
     const secrets: Array<Redacted.Redacted<string>> = []
     const http: McpHttp.Options = {
       server,
       url,
       secrets,
       headers: Effect.isEffect(headers) ? headers : Effect.succeed(headers),
+      authorization: auth === undefined ? undefined : yield* (yield* auth).authorize({ name: server, url }),
       fetch: options.fetch ?? globalThis.fetch,
       maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
       resume: { attempts: options.resume?.attempts ?? 3, delay: millis(options.resume?.delay ?? "200 millis") },
@@ -250,5 +277,5 @@ export const layerStdio = (options: StdioOptions): Layer.Layer<McpClient, McpErr
  * @since 0.1.0
  * @category layers
  */
-export const layerHttp = (options: HttpOptions): Layer.Layer<McpClient, McpError> =>
+export const layerHttp = <R = never>(options: HttpOptions<R>): Layer.Layer<McpClient, McpError, R> =>
   Layer.scoped(McpClient, makeHttp(options))

@@ -5,23 +5,21 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
-import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as FiberId from "effect/FiberId"
-import * as FiberSet from "effect/FiberSet"
-import * as Mailbox from "effect/Mailbox"
 import * as PubSub from "effect/PubSub"
 import * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { CallOptions, Change, Elicited, McpError, Progress, Question, Service } from "../skill/mcp/McpClient.js"
+import type { CallOptions, Change, McpError, Progress, Service, ToolResult } from "../skill/mcp/McpClient.js"
+import * as McpAnswers from "./McpAnswers.js"
 import type { Asking } from "./McpFlights.js"
 import { type Failure, type Session, toError } from "./McpSession.js"
+import * as McpTaskCalls from "./McpTaskCalls.js"
 import * as McpWire from "./McpWire.js"
 
 /** How a lost connection is replaced. */
@@ -36,6 +34,8 @@ export interface Options {
   readonly server: string
   readonly timeout: Duration.Duration
   readonly maxTotal: Duration.Duration | undefined
+  /** Requests of the server that a model answers during one call. */
+  readonly maxSamples: number
   /** `undefined`: never. */
   readonly reconnect: Reconnect | undefined
   readonly open: (events: {
@@ -233,12 +233,20 @@ class Requests {
     toolName?: string
   ): Effect.Effect<A, McpError> {
     const listener = call?.onProgress
-    const elicit = call?.elicit
-    const run = (asking: Asking) =>
+    return McpAnswers.withAnswers(call, this.options.maxSamples, (asking) =>
       listener === undefined
         ? this.ask(method, params, read, { call, asking, toolName })
-        : withProgress(listener, (onProgress) => this.ask(method, params, read, { call, onProgress, asking, toolName }))
-    return elicit === undefined ? run({ asker: undefined, answer: undefined }) : withQuestions(elicit, run)
+        : McpAnswers.withProgress(listener, (onProgress) =>
+            this.ask(method, params, read, { call, onProgress, asking, toolName })
+          )
+    )
+  }
+
+  task(name: string, args: Readonly<Record<string, unknown>>, call: CallOptions): Effect.Effect<ToolResult, McpError> {
+    const { maxSamples, server } = this.options
+    return McpAnswers.withAnswers(call, maxSamples, (asking) =>
+      McpTaskCalls.run({ server, ask: this.ask.bind(this), name, args, call, asking })
+    )
   }
 
   list<A>(
@@ -277,9 +285,13 @@ export const make = (options: Options): Effect.Effect<Service, McpError, Scope.S
       name: options.server,
       info: Effect.map(connection.acquire, ({ session }) => session.info),
       ping: Effect.asVoid(requests.ask("ping", {}, () => true)),
-      listTools: requests.list("tools", "tools/list", "tools", McpWire.tool),
-      callTool: (name, args, call) =>
-        requests.follow("tools/call", { name, arguments: args ?? {} }, McpWire.toolResult, call, name),
+      listTools: Effect.flatMap(connection.acquire, ({ session }) =>
+        requests.list("tools", "tools/list", "tools", McpWire.tool(session.info.capabilities.tasks === true))
+      ),
+      callTool: (name, args = {}, call) =>
+        call?.task === true
+          ? requests.task(name, args, call)
+          : requests.follow("tools/call", { name, arguments: args }, McpWire.toolResult, call, name),
       listResources: requests.list("resources", "resources/list", "resources", McpWire.resource),
       listResourceTemplates: requests.list(
         "resources",
@@ -307,49 +319,6 @@ const isAgain = (failure: Failure | McpError): boolean => "again" in failure && 
 /** Without a duration there is no limit. */
 const toTotal = (duration: Duration.DurationInput | undefined): number | undefined =>
   duration === undefined ? undefined : Duration.toMillis(duration)
-
-/** Progress reports that may wait for a slow consumer. */
-const MAX_WAITING = 256
-
-/** Passes progress from callbacks to the caller in order, by a fiber that ends with the call. */
-const withProgress = <A>(
-  listener: (progress: Progress) => Effect.Effect<void>,
-  run: (onProgress: (progress: Progress) => void) => Effect.Effect<A, McpError>
-): Effect.Effect<A, McpError> =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const mailbox = yield* Mailbox.make<Progress>({ capacity: MAX_WAITING, strategy: "sliding" })
-      const deliver = Effect.gen(function* () {
-        while (true) {
-          const [batch, isDone] = yield* mailbox.takeAll
-          for (const progress of Chunk.toReadonlyArray(batch)) yield* listener(progress)
-          if (isDone) return
-        }
-      })
-      const delivery = yield* Effect.forkScoped(deliver)
-      const result = yield* run((progress) => void mailbox.unsafeOffer(progress))
-      yield* mailbox.end
-      yield* Fiber.join(delivery)
-      return result
-    })
-  )
-
-/** Answers questions by fibers of the caller, which end with the call. */
-const withQuestions = <A>(
-  { answer, asker }: NonNullable<CallOptions["elicit"]>,
-  run: (asking: Asking) => Effect.Effect<A, McpError>
-): Effect.Effect<A, McpError> =>
-  Effect.scoped(
-    Effect.flatMap(FiberSet.makeRuntime(), (runFork) => {
-      const asked = (question: Question, signal: AbortSignal) =>
-        new Promise<Elicited>((resolve, reject) => {
-          const fiber = runFork(answer(question))
-          fiber.addObserver((exit) => (Exit.isSuccess(exit) ? resolve(exit.value) : reject(Cause.squash(exit.cause))))
-          signal.addEventListener("abort", () => fiber.unsafeInterruptAsFork(FiberId.none), { once: true })
-        })
-      return run({ asker, answer: asked })
-    })
-  )
 
 /** Waits 200 ms, 400 ms, 800 ms … at most 10 s; gives up after five attempts. */
 export const defaultSchedule: Schedule.Schedule<unknown, unknown> = Schedule.exponential("200 millis", 2).pipe(

@@ -5,14 +5,18 @@
  * @private
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import type { McpError } from "../skill/mcp/McpClient.js"
-import type { Events, Failure, Link, Sdk } from "./McpSession.js"
+import type { AuthFailure, Authorization, Challenge } from "./auth/McpAuthorization.js"
+import type { Sdk } from "./McpSdk.js"
+import type { Events, Failure, Link } from "./McpSession.js"
 
 export type Headers = Readonly<Record<string, string | Redacted.Redacted<string>>>
 
@@ -22,6 +26,7 @@ export interface Options {
   readonly headers: Effect.Effect<Headers, unknown>
   /** Kept at the last values sent: text from the server must not reveal them. */
   readonly secrets: Array<Redacted.Redacted<string>>
+  readonly authorization: Authorization | undefined
   readonly fetch: typeof globalThis.fetch
   readonly maxMessageBytes: number
   /** Resuming an interrupted answer: attempts, and milliseconds before the first. */
@@ -41,6 +46,11 @@ const secretsOf = (value: string): ReadonlyArray<Redacted.Redacted<string>> => {
 
 class TooLarge extends Error {}
 class NoHeaders extends Error {}
+class Unauthorized extends Error {
+  constructor(readonly failure: AuthFailure) {
+    super()
+  }
+}
 
 /** Error codes that mean nothing reached the server. */
 const unreached = new Set([
@@ -107,6 +117,9 @@ const isEventStream = (response: Response): boolean =>
 
 type RunPromise = <A>(effect: Effect.Effect<A>) => Promise<A>
 
+/** Refusals of one request that are answered with a new token. */
+const MAX_RENEWALS = 3
+
 /** The `fetch` of the SDK's transport: adds headers, bounds what is read, and reports streams that end early. */
 class HttpLink {
   private isClosed = false
@@ -114,6 +127,7 @@ class HttpLink {
   private failedResumes = 0
 
   constructor(
+    private readonly sdk: Sdk,
     private readonly options: Options,
     private readonly events: Events,
     private readonly runPromise: RunPromise
@@ -125,12 +139,7 @@ class HttpLink {
     const isGet = init?.method === "GET"
     let isOpened = false
     try {
-      const response = await this.options.fetch(url, {
-        ...init,
-        headers: await this.addHeaders(init?.headers),
-        // The SDK follows redirects within the origin itself.
-        redirect: "manual"
-      })
+      const response = await this.authorized(url, init)
       isOpened = response.ok
       return this.bound(response, id, isGet)
     } finally {
@@ -146,13 +155,56 @@ class HttpLink {
     return { reason: "TooLarge", message: `it sent a message of more than ${this.options.maxMessageBytes} bytes` }
   }
 
-  private async addHeaders(given: HeadersInit | undefined): Promise<globalThis.Headers> {
+  /** Sends the request, and again where the server refuses its token and another one can be had. */
+  private async authorized(url: string | URL, init: RequestInit | undefined): Promise<Response> {
+    const { authorization } = this.options
+    for (let renewals = 0; ; renewals++) {
+      const token = authorization === undefined ? undefined : await this.run(authorization.token)
+      const response = await this.options.fetch(url, {
+        ...init,
+        headers: await this.addHeaders(init?.headers, token),
+        // The SDK follows redirects within the origin itself.
+        redirect: "manual"
+      })
+      if (authorization === undefined) return response
+      const sent = token === undefined ? undefined : Redacted.value(token)
+      const challenge = this.challengeOf(response, sent)
+      if (challenge === undefined && sent !== undefined && response.status !== 403) authorization.accepted(sent)
+      // A client that leaves asks nobody.
+      if (challenge === undefined || renewals === MAX_RENEWALS || init?.method === "DELETE") return response
+      await response.body?.cancel()
+      await this.events.paused(() => this.run(authorization.renew(challenge)))
+    }
+  }
+
+  private async run<A>(effect: Effect.Effect<A, AuthFailure>): Promise<A> {
+    const exit = await this.runPromise(Effect.exit(effect))
+    if (Exit.isSuccess(exit)) return exit.value
+    // A defect may quote a secret, so it is dropped.
+    const broken: AuthFailure = { reason: "AuthorizationFailed", message: "its authorization broke off" }
+    throw new Unauthorized(Option.getOrElse(Cause.failureOption(exit.cause), () => broken))
+  }
+
+  private challengeOf(response: Response, token: string | undefined): Challenge | undefined {
+    if (response.status !== 401 && response.status !== 403) return undefined
+    const { error, resourceMetadataUrl, scope } = this.sdk.extractWWWAuthenticateParams(response)
+    const isInsufficient = response.status === 403
+    return isInsufficient && error !== "insufficient_scope"
+      ? undefined
+      : { token, isInsufficient, scope, resourceMetadataUrl }
+  }
+
+  private async addHeaders(
+    given: HeadersInit | undefined,
+    token: Redacted.Redacted<string> | undefined
+  ): Promise<globalThis.Headers> {
     const { headers, secrets } = this.options
     const all = new globalThis.Headers(given)
     const own = await this.runPromise(Effect.exit(headers))
     // The cause may quote the header, so it is dropped.
     if (Exit.isFailure(own)) throw new NoHeaders()
     const values = Object.entries(own.value).map(([name, value]) => [name, textOf(value)] as const)
+    if (token !== undefined) values.push(["authorization", `Bearer ${Redacted.value(token)}`])
     secrets.splice(0, Number.POSITIVE_INFINITY, ...values.flatMap(([, value]) => secretsOf(value)))
     try {
       for (const [name, value] of values) all.set(name, value)
@@ -241,7 +293,7 @@ const failureOfConnection = (error: unknown, { host }: URL): Failure => {
 
 export const make = (sdk: Sdk, options: Options, events: Events): Effect.Effect<Link, McpError, Scope.Scope> =>
   Effect.gen(function* () {
-    const link = new HttpLink(options, events, Runtime.runPromise(yield* Effect.runtime<never>()))
+    const link = new HttpLink(sdk, options, events, Runtime.runPromise(yield* Effect.runtime<never>()))
     const transport = new sdk.StreamableHTTPClientTransport(options.url, {
       fetch: link.fetch,
       reconnectionOptions: {
@@ -263,6 +315,7 @@ export const make = (sdk: Sdk, options: Options, events: Events): Effect.Effect<
       if (error instanceof NoHeaders) {
         return { reason: "Configuration", message: "its headers could not be built" }
       }
+      if (error instanceof Unauthorized) return error.failure
       if (error instanceof TooLarge) return link.tooLarge()
       if (error instanceof sdk.StreamableHTTPError) {
         return error.code === undefined || error.code < 100

@@ -10,57 +10,15 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import * as Version from "../domain/Version.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as SecretText from "../internal/text/SecretText.js"
 import * as VisibleText from "../internal/text/VisibleText.js"
-import * as OptionalPackage from "../provider/exchange/OptionalPackage.js"
 import { type Change, McpError, type Progress, type ServerInfo } from "../skill/mcp/McpClient.js"
 import * as McpOutput from "../skill/mcp/McpOutput.js"
 import * as McpFlights from "./McpFlights.js"
+import * as McpHandlers from "./McpHandlers.js"
+import type { Sdk } from "./McpSdk.js"
 import * as McpWire from "./McpWire.js"
-
-const loadModules = async (): Promise<Sdk> => {
-  const [{ Client }, { StreamableHTTPClientTransport, StreamableHTTPError }, types] = await Promise.all([
-    import("@modelcontextprotocol/sdk/client/index.js"),
-    import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
-    import("@modelcontextprotocol/sdk/types.js")
-  ])
-  const { ElicitRequestSchema, ListRootsRequestSchema, McpError, ResultSchema } = types
-  return {
-    Client,
-    StreamableHTTPClientTransport,
-    StreamableHTTPError,
-    ElicitRequestSchema,
-    ListRootsRequestSchema,
-    McpError,
-    ResultSchema
-  }
-}
-
-/** The parts of the SDK that are used. */
-export interface Sdk {
-  readonly Client: typeof import("@modelcontextprotocol/sdk/client/index.js").Client
-  readonly StreamableHTTPClientTransport: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPClientTransport
-  readonly StreamableHTTPError: typeof import("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPError
-  readonly ElicitRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ElicitRequestSchema
-  readonly ListRootsRequestSchema: typeof import("@modelcontextprotocol/sdk/types.js").ListRootsRequestSchema
-  readonly McpError: typeof import("@modelcontextprotocol/sdk/types.js").McpError
-  readonly ResultSchema: typeof import("@modelcontextprotocol/sdk/types.js").ResultSchema
-}
-
-export const load = (server: string): Effect.Effect<Sdk, McpError> =>
-  Effect.mapError(
-    OptionalPackage.load({ name: "@modelcontextprotocol/sdk", provider: "MCP", modules: loadModules }),
-    (error) =>
-      new McpError({
-        server,
-        reason: "Configuration",
-        message: "MCP clients need the package @modelcontextprotocol/sdk, which could not be loaded",
-        hint: "npm install @modelcontextprotocol/sdk",
-        cause: error.cause
-      })
-  )
 
 /** A failure without the server's name. */
 export type Failure = Pick<McpError, "reason" | "message"> &
@@ -83,6 +41,8 @@ export interface Events {
   /** This request will not be answered. */
   readonly unanswered: (id: unknown, failure: Failure) => void
   readonly isPending: (id: unknown) => boolean
+  /** Waits while no limit of a request counts. */
+  readonly paused: <A>(wait: () => Promise<A>) => Promise<A>
 }
 
 /** A transport of the SDK, and a reader of its failures. */
@@ -136,13 +96,11 @@ interface Message {
   readonly params?: unknown
 }
 
-interface Options {
+interface Options extends McpHandlers.Options {
   readonly server: string
   readonly sdk: Sdk
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   readonly connectTimeout: number
-  readonly roots: ReadonlyArray<{ readonly uri: string; readonly name?: string | undefined }> | undefined
-  readonly elicitation: boolean
   readonly link: (events: Events) => Effect.Effect<Link, McpError, Scope.Scope>
   readonly onChange: (change: Change["_tag"]) => void
   readonly onLost: () => void
@@ -161,6 +119,8 @@ class Exchange implements Events {
   constructor(private readonly options: Options) {}
 
   readonly isPending = (id: unknown): boolean => this.pending.has(id)
+
+  readonly paused = <A>(wait: () => Promise<A>): Promise<A> => this.flights.paused(wait)
 
   readonly lost = (failure: Failure): void => {
     if (this.ended !== undefined) return
@@ -247,36 +207,12 @@ class Exchange implements Events {
   }
 }
 
-const makeClient = ({ elicitation, roots, sdk }: Options, exchange: Exchange): InstanceType<Sdk["Client"]> => {
-  const client = new sdk.Client(
-    { name: "effect-lexigram", version: Version.version },
-    {
-      capabilities: {
-        ...(roots === undefined ? {} : { roots: {} }),
-        ...(elicitation ? { elicitation: { form: { applyDefaults: true } } } : {})
-      }
-    }
-  )
-  if (elicitation) {
-    client.setRequestHandler(sdk.ElicitRequestSchema, async ({ params }, { signal }) => {
-      if (!("requestedSchema" in params)) return { action: "cancel" }
-      const answer = await exchange.flights.elicit({ message: params.message, schema: params.requestedSchema }, signal)
-      return answer.action === "accept" ? { action: "accept", content: answer.content as never } : answer
-    })
-  }
-  if (roots !== undefined) {
-    const list = roots.map(({ name, uri }) => (name === undefined ? { uri } : { uri, name }))
-    client.setRequestHandler(sdk.ListRootsRequestSchema, () => ({ roots: list }))
-  }
-  return client
-}
-
 /** Connects and initializes. The connection lives in the scope: closing the scope closes the transport. */
 export const make = (options: Options): Effect.Effect<Session, McpError, Scope.Scope> =>
   Effect.gen(function* () {
     const exchange = new Exchange(options)
     const link = yield* options.link(exchange)
-    const client = makeClient(options, exchange)
+    const client = McpHandlers.makeClient(options, exchange.flights)
     let protocolVersion: string | undefined
     const front = exchange.wrap(link, (version) => {
       protocolVersion = version
@@ -284,11 +220,15 @@ export const make = (options: Options): Effect.Effect<Session, McpError, Scope.S
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => exchange.lost({ reason: "Closed", message: "the client was closed" }))
     )
-    const connect = Effect.tryPromise({
-      try: (signal) => client.connect(front, { signal, timeout: NEVER }),
-      catch: exchange.readFailure
-    })
-    yield* Deadline.run(() => connect, {
+    const connect = (pulse: Deadline.Pulse) =>
+      Effect.tryPromise({
+        try: (signal) => {
+          exchange.flights.add(pulse, undefined)
+          return client.connect(front, { signal, timeout: NEVER })
+        },
+        catch: exchange.readFailure
+      }).pipe(Effect.ensuring(Effect.sync(() => exchange.flights.delete(pulse))))
+    yield* Deadline.run(connect, {
       whole: options.connectTimeout,
       onTimeout: (): Failure => ({ reason: "Timeout", message: "it did not initialize in time" })
     }).pipe(
@@ -322,14 +262,10 @@ const request = (
     if (exchange.ended !== undefined) return Effect.fail({ ...exchange.ended, again: true })
     const token = onProgress === undefined ? undefined : exchange.nextToken()
     const given = token === undefined ? params : { ...params, _meta: { progressToken: token } }
-    let flight: McpFlights.Flight | undefined
     const answer = (pulse: Deadline.Pulse) =>
       Effect.tryPromise({
         try: (signal) => {
-          if (asking !== undefined) {
-            flight = { ...asking, pulse }
-            exchange.flights.add(flight)
-          }
+          exchange.flights.add(pulse, asking)
           if (token !== undefined) {
             exchange.progress.set(token, (progress) => {
               pulse.beat()
@@ -339,21 +275,14 @@ const request = (
           return client.request({ method, params: given } as never, sdk.ResultSchema, { signal, timeout: NEVER })
         },
         catch: exchange.readFailure
-      })
+      }).pipe(Effect.ensuring(Effect.sync(() => exchange.flights.delete(pulse))))
     return Deadline.run(answer, {
       // Without progress there is no beat, and the first limit is the only one.
       first: timeout,
       gap: timeout,
       whole: maxTotal,
       onTimeout: (_, limit): Failure => ({ reason: "Timeout", message: `it did not answer within ${limit} ms` })
-    }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          exchange.progress.delete(token)
-          if (flight !== undefined) exchange.flights.delete(flight)
-        })
-      )
-    )
+    }).pipe(Effect.ensuring(Effect.sync(() => exchange.progress.delete(token))))
   })
 
 const MAX_TOOL_NAME = 128

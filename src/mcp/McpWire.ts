@@ -47,18 +47,25 @@ const annotations = (u: unknown): McpClient.ToolAnnotations | undefined =>
       })
     : undefined
 
-export const tool = (fields: Fields): McpClient.ToolInfo | undefined => {
-  const { execution, inputSchema, name, outputSchema } = fields
-  if (typeof name !== "string" || name === "" || !Predicate.isReadonlyRecord(inputSchema)) return undefined
-  return defined({
-    name,
-    ...described(fields),
-    inputSchema,
-    outputSchema: Predicate.isReadonlyRecord(outputSchema) ? outputSchema : undefined,
-    annotations: annotations(fields["annotations"]),
-    requiresTask: Predicate.isReadonlyRecord(execution) && execution["taskSupport"] === "required" ? true : undefined
-  })
-}
+/** `hasTasks`: the server says that tools can be called as tasks. */
+export const tool =
+  (hasTasks: boolean) =>
+  (fields: Fields): McpClient.ToolInfo | undefined => {
+    const { execution, inputSchema, name, outputSchema } = fields
+    if (typeof name !== "string" || name === "" || !Predicate.isReadonlyRecord(inputSchema)) return undefined
+    const support = Predicate.isReadonlyRecord(execution) ? execution["taskSupport"] : undefined
+    const asTask: McpClient.ToolInfo["task"] =
+      hasTasks && (support === "required" || support === "optional") ? support : undefined
+    return defined({
+      name,
+      ...described(fields),
+      inputSchema,
+      outputSchema: Predicate.isReadonlyRecord(outputSchema) ? outputSchema : undefined,
+      annotations: annotations(fields["annotations"]),
+      task: asTask,
+      requiresTask: !hasTasks && support === "required" ? true : undefined
+    })
+  }
 
 export const resource = (fields: Fields): McpClient.ResourceInfo | undefined => {
   const { name, uri } = fields
@@ -143,6 +150,40 @@ export const toolResult = (u: unknown): McpClient.ToolResult | undefined => {
   })
 }
 
+export interface Task {
+  readonly taskId: string
+  readonly status: "working" | "input_required" | "completed" | "failed" | "cancelled"
+  readonly statusMessage?: string | undefined
+  /** Milliseconds. */
+  readonly pollInterval?: number | undefined
+}
+
+const MAX_TASK_ID = 1024
+
+export const task = (u: unknown): Task | undefined => {
+  if (!Predicate.isReadonlyRecord(u)) return undefined
+  const { status, taskId } = u
+  if (typeof taskId !== "string" || taskId === "" || taskId.length > MAX_TASK_ID) return undefined
+  switch (status) {
+    case "working":
+    case "input_required":
+    case "completed":
+    case "failed":
+    case "cancelled":
+      return defined({
+        taskId,
+        status,
+        statusMessage: text(u["statusMessage"]),
+        pollInterval: amount(u["pollInterval"])
+      })
+  }
+  return undefined
+}
+
+/** The answer to a request that became a task. */
+export const createdTask = (u: unknown): Task | undefined =>
+  Predicate.isReadonlyRecord(u) ? task(u["task"]) : undefined
+
 export const promptResult = (u: unknown): McpClient.PromptResult | undefined => {
   if (!Predicate.isReadonlyRecord(u)) return undefined
   const messages = entries(u["messages"], (message): McpClient.PromptResult["messages"][number] | undefined => {
@@ -155,6 +196,27 @@ export const promptResult = (u: unknown): McpClient.PromptResult | undefined => 
 
 export const readContents = (u: unknown): ReadonlyArray<McpClient.ResourceContents> | undefined =>
   Predicate.isReadonlyRecord(u) ? entries(u["contents"], contents) : undefined
+
+/** Absent for what is no question to a model alone: tools, and content of tools. */
+export const sampleRequest = (params: Fields, maxTokens: number): McpClient.SampleRequest | undefined => {
+  if (params["tools"] !== undefined || !Array.isArray(params["messages"])) return undefined
+  const messages: Array<McpClient.SampleRequest["messages"][number]> = []
+  for (const { content: given, role } of params["messages"] as ReadonlyArray<Fields>) {
+    const blocks = Array.isArray(given) ? given : [given]
+    if ((role !== "user" && role !== "assistant") || blocks.some(({ type }) => !/^(text|image|audio)$/.test(type))) {
+      return undefined
+    }
+    messages.push({ role, content: entries(blocks, content) ?? [] })
+  }
+  const asked = amount(params["maxTokens"]) ?? maxTokens
+  const temperature = amount(params["temperature"])
+  return defined({
+    system: text(params["systemPrompt"]),
+    messages,
+    maxTokens: Math.max(1, Math.min(asked, maxTokens)),
+    temperature: temperature === undefined ? undefined : Math.max(0, Math.min(temperature, 2))
+  })
+}
 
 export const progress = (fields: Fields): McpClient.Progress | undefined => {
   const done = amount(fields["progress"])
@@ -171,6 +233,12 @@ export const page = <A>(
 ): { readonly items: ReadonlyArray<A>; readonly next: string | undefined } | undefined => {
   const items = Predicate.isReadonlyRecord(u) ? entries(u[key], read) : undefined
   return items === undefined ? undefined : { items, next: text((u as Fields)["nextCursor"]) }
+}
+
+const hasToolTasks = ({ tasks }: Fields): boolean => {
+  const requests = Predicate.isReadonlyRecord(tasks) ? tasks["requests"] : undefined
+  const tools = Predicate.isReadonlyRecord(requests) ? requests["tools"] : undefined
+  return Predicate.isReadonlyRecord(tools) && Predicate.isReadonlyRecord(tools["call"])
 }
 
 /** The parts of `initialize` that the SDK keeps separately. */
@@ -191,7 +259,8 @@ export const serverInfo = (given: {
     capabilities: {
       tools: Predicate.isReadonlyRecord(capabilities["tools"]),
       resources: Predicate.isReadonlyRecord(capabilities["resources"]),
-      prompts: Predicate.isReadonlyRecord(capabilities["prompts"])
+      prompts: Predicate.isReadonlyRecord(capabilities["prompts"]),
+      ...(hasToolTasks(capabilities) ? { tasks: true } : {})
     }
   })
 }

@@ -118,7 +118,7 @@ const unfit = (issues: ReadonlyArray<{ readonly path: string; readonly message: 
   })
 
 /** In a run the same on every replay: an attempt that asks the same again gets the same answer. */
-const idOf = (run: Run.Service, call: ToolProgress.Attempt, question: ApprovalGate.Question): Effect.Effect<string> => {
+const idOf = (run: Run.Service, call: ToolProgress.Attempt, question: unknown): Effect.Effect<string> => {
   const number = call.asked++
   if (!Run.isCurrent(run)) return IdGenerator.generate
   return Effect.map(
@@ -142,6 +142,46 @@ const waiting = <A>({ onWaited, waiting }: ToolProgress.Attempt, asked: Effect.E
     )
   )
 
+/** A request of the call that the fiber serves. */
+const requestOf = (run: Run.Service, call: ToolProgress.Attempt, question: unknown) =>
+  Effect.zipWith(idOf(run, call, question), Requester, (id, { sessionId, userId }) => ({
+    id,
+    runId: Run.isCurrent(run) ? run.runId : RunId.make(id),
+    ...(Run.isCurrent(run) ? { rootRunId: run.rootRunId } : {}),
+    ...(userId === undefined ? {} : { userId }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    agent: run.agent,
+    toolCallId: call.id,
+    tool: call.name
+  }))
+
+/**
+ * Asks the gate for an approval of what a running tool is about to do, as for a call of the tool.
+ *
+ * @internal
+ */
+export const approve = (
+  params: unknown,
+  reason: string
+): Effect.Effect<ApprovalGate.ApprovalDecision, ElicitationError> =>
+  Effect.gen(function* () {
+    const call = yield* ToolProgress.CurrentCall
+    if (call?.isOpen() !== true) return yield* outside
+    const run = yield* Run.Run
+    const request = { ...(yield* requestOf(run, call, { params, reason })), params, reason }
+    const { id } = request
+    const event = { id, toolCallId: call.id }
+    const wait = run.unsafeEmit({ _tag: "ApprovalRequested", ...event, name: call.name, params, reason })
+    const decision = yield* waiting(call, Run.emitMeanwhile(wait, ApprovalGate.ask(call.gate, request)))
+    yield* run.emit({
+      _tag: "ApprovalResolved",
+      ...event,
+      approved: decision._tag === "Approved",
+      ...(decision._tag === "Denied" && decision.reason !== undefined ? { reason: decision.reason } : {})
+    })
+    return decision
+  })
+
 /** Asks, and returns the answer as it was given. */
 const elicit = (
   { expiresAfter, message }: Omit<Options<never>, "schema">,
@@ -159,19 +199,10 @@ const elicit = (
       form,
       ...(client === undefined ? {} : { clientTool: true })
     }
-    const id = yield* idOf(run, call, question)
-    const { sessionId, userId } = yield* Requester
     const limit = expiresAfter === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(expiresAfter)
     const expiresAt = (yield* Clock.currentTimeMillis) + limit
     const request: ApprovalGate.ApprovalRequest = {
-      id,
-      runId: Run.isCurrent(run) ? run.runId : RunId.make(id),
-      ...(Run.isCurrent(run) ? { rootRunId: run.rootRunId } : {}),
-      ...(userId === undefined ? {} : { userId }),
-      ...(sessionId === undefined ? {} : { sessionId }),
-      agent: run.agent,
-      toolCallId: call.id,
-      tool: call.name,
+      ...(yield* requestOf(run, call, question)),
       params: client?.params ?? null,
       question,
       ...(Number.isFinite(expiresAt) ? { expiresAt } : {})
@@ -181,7 +212,7 @@ const elicit = (
       request,
       gate(request, (content) => Effect.match(decode(content), { onFailure: (issues) => issues, onSuccess: () => [] }))
     )
-    const event = { id, toolCallId: call.id, name: call.name }
+    const event = { id: request.id, toolCallId: call.id, name: call.name }
     const wait = run.unsafeEmit({ _tag: "QuestionAsked", ...event, ...question })
     const decision = yield* waiting(call, Run.emitMeanwhile(wait, asked))
     const answer = answerOf(decision)

@@ -26,7 +26,7 @@ const call = (name: string, args?: Record<string, unknown>) =>
 
 const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
   Shared.suite(name, client, (test) => {
-    test("makes skills of all tools except the one that is a task", () =>
+    test("makes skills of all tools", () =>
       Effect.gen(function* () {
         const client = yield* McpClient
         const tools = yield* client.listTools
@@ -34,7 +34,7 @@ const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
         assert.isAbove(skills.length, 10)
         assert.deepStrictEqual(
           skills.map(({ definition }) => definition.name),
-          tools.filter(({ requiresTask }) => requiresTask !== true).map((tool) => `everything__${tool.name}`)
+          tools.map((tool) => `everything__${tool.name}`)
         )
         for (const { problem } of skills) assert.isUndefined(problem)
       }))
@@ -59,6 +59,20 @@ const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
           conditions: "Light rain / drizzle",
           humidity: 82
         })
+      }))
+
+    test("calls the tool that has to be a task, and tells of its stages", () =>
+      Effect.gen(function* () {
+        const client = yield* McpClient
+        const tool = (yield* client.listTools).find(({ task }) => task === "required")
+        const told: Array<string | undefined> = []
+        const { content } = yield* client.callTool(
+          tool?.name ?? "",
+          { topic: "tides" },
+          { task: true, onProgress: ({ message }) => Effect.sync(() => void told.push(message)) }
+        )
+        assert.include(JSON.stringify(content), "tides")
+        assert.isAbove(told.length, 1)
       }))
 
     test("returns results for invalid arguments and unknown tools that say so", () =>

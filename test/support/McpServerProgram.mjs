@@ -130,6 +130,28 @@ const tools = (session, server) => ({
       return text(JSON.stringify(answer))
     }
   },
+  sample: {
+    description: "Asks the model",
+    inputSchema: anything,
+    run: async ({ times = 1, ...params }, extra) => {
+      if (server.getClientCapabilities()?.sampling === undefined) return text("cannot ask")
+      const said = []
+      for (let i = 0; i < times; i++) {
+        const asked = {
+          messages: [{ role: "user", content: { type: "text", text: `Is it\u202e ${i}?` } }],
+          maxTokens: 50,
+          ...params
+        }
+        const request = { method: "sampling/createMessage", params: asked }
+        said.push(
+          await extra
+            .sendRequest(request, Types.CreateMessageResultSchema)
+            .then(JSON.stringify, (error) => error.message)
+        )
+      }
+      return text(said.join("\n"))
+    }
+  },
   touch: {
     inputSchema: anything,
     run: ({ file }) => {

@@ -307,7 +307,8 @@ export class UiStream extends UiTexts {
   private addResult({ error, files, id, isFailure, name, result }: Of<"ToolResult">): void {
     if (!this.calls.has(id)) this.beginCall(id, name, null)
     this.open.delete(id)
-    if (this.denied.has(id)) return
+    // A call that was denied fails; where only its request to the model was denied it may have a result.
+    if (isFailure && this.denied.has(id)) return
     this.emit(
       isFailure
         ? { type: "tool-output-error", toolCallId: id, errorText: error?.message ?? "The tool failed" }

@@ -16,7 +16,6 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ToolContent } from "../../content/ToolContent.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
-import * as VisibleText from "../../internal/text/VisibleText.js"
 import type { JsonSchema, Message } from "../../llm/model/LlmClient.js"
 import * as Tool from "../../tool/definition/Tool.js"
 import * as Skill from "../definition/Skill.js"
@@ -25,6 +24,7 @@ import { SkillRegistry } from "../execute/SkillRegistry.js"
 import { McpClient, type McpError, type PromptResult, type Service, type ToolInfo } from "./McpClient.js"
 import * as McpFiles from "./McpFiles.js"
 import * as McpOutput from "./McpOutput.js"
+import * as McpReaders from "./McpReaders.js"
 import * as McpText from "./McpText.js"
 import { limitsOf, make as makePlan, nameOf, type Options, type Output, prefixOf } from "./McpToolPlan.js"
 
@@ -76,27 +76,21 @@ interface Made {
   readonly warning: string | undefined
 }
 
-const readResource = (client: Service, options: Options | undefined): McpSkill =>
-  Skill.fromJsonSchema(nameOf(prefixOf(client, options), "read_resource"), {
-    description: `Reads a resource of the server ${VisibleText.visible(client.name)} by its address (URI)`,
-    parameters: { type: "object", properties: { uri: { type: "string", minLength: 1 } }, required: ["uri"] },
+const isReadable = ({ reason }: McpError): boolean => reason === "Connection" || reason === "Closed"
+
+const readerSkill = (client: Service, options: Options | undefined, reader: McpReaders.Reader): McpSkill =>
+  Skill.fromJsonSchema(reader.name, {
+    description: reader.description,
+    parameters: reader.parameters,
     category: options?.category ?? "mcp",
     requiresConfirmation: options?.confirm === "always",
     idempotent: true,
     permissions: options?.permissions,
     timeout: options?.timeout,
     metadata: { mcpServer: client.name },
-    retryable: ({ reason }: McpError) => reason === "Connection" || reason === "Closed",
-    handler: ({ uri }) => resourceOf(client, String(uri), options, limitsOf(options, "keep"))
+    retryable: isReadable,
+    handler: (params) => reader.read(params, limitsOf(options, "keep"))
   })
-
-const resourceOf = (
-  client: Service,
-  uri: string,
-  options: Options | undefined,
-  limits: McpOutput.Limits
-): Effect.Effect<Output, McpError> =>
-  Effect.map(client.readResource(uri, { timeout: options?.timeout }), (read) => McpOutput.ofResource(read, limits))
 
 const warn = (client: Service, name: string, reason: string) =>
   Effect.logWarning(
@@ -159,12 +153,10 @@ const collect = (
       // Compiling schemas takes time, so other fibers may run in between.
       yield* Effect.yieldNow()
     }
-    if (options?.resources === true) {
-      const skill = readResource(client, options)
-      const { name } = skill.definition
-      if (made.has(name))
-        yield* warn(client, name, "the server has a tool of this name: resources cannot be read by it")
-      else made.set(name, before.get(name) ?? { key: "", skill })
+    for (const reader of McpReaders.of(client, options)) {
+      const { name } = reader
+      if (made.has(name)) yield* warn(client, name, "the server has a tool of this name, which is used instead of ours")
+      else made.set(name, before.get(name) ?? { key: "", skill: readerSkill(client, options, reader) })
     }
     return made
   })
@@ -195,18 +187,16 @@ const toolOf = (client: Service, tool: ToolInfo, options: Options | undefined): 
     )
   )
 
-const resourceTool = (client: Service, options: Options): Either.Either<McpTool, unknown> => {
-  const { definition, erased } = readResource(client, options)
-  return Tool.fromJsonSchema<Output | ToolContent, McpError>(definition.name, {
-    description: definition.description,
-    parameters: definition.parametersSchema,
-    requiresApproval: definition.requiresConfirmation,
+const readerTool = (options: Options | undefined, reader: McpReaders.Reader): Either.Either<McpTool, unknown> =>
+  Tool.fromJsonSchema<Output | ToolContent, McpError>(reader.name, {
+    description: reader.description,
+    parameters: reader.parameters,
+    requiresApproval: options?.confirm === "always",
     readOnly: true,
-    timeout: options.timeout,
-    retryable: (error) => erased.isRetryable?.(error) === true,
-    handler: ({ uri }) => McpFiles.showAll((to) => resourceOf(client, `${uri}`, options, to), limitsOf(options, "show"))
+    timeout: options?.timeout,
+    retryable: isReadable,
+    handler: (params) => McpFiles.showAll((to) => reader.read(params, to), limitsOf(options, "show"))
   })
-}
 
 /**
  * Tools by a hash of what the server says of them.
@@ -239,11 +229,12 @@ export const renewedTools = (
       else yield* warn(client, tool.name, `it is left out: ${one.left}`)
       yield* Effect.yieldNow()
     }
-    if (options?.resources === true) {
-      const known = before.get("resources")
-      const one = known === undefined ? resourceTool(client, options) : Either.right(known)
-      if (Either.isRight(one) && !Array.from(made.values()).some(({ name }) => name === one.right.name))
-        made.set("resources", one.right)
+    const taken = new Set(Array.from(made.values(), ({ name }) => name))
+    for (const reader of McpReaders.of(client, options)) {
+      const key = `reader ${reader.name}`
+      const known = before.get(key)
+      const one = known === undefined ? readerTool(options, reader) : Either.right(known)
+      if (Either.isRight(one) && !taken.has(reader.name)) made.set(key, one.right)
     }
     return made
   })

@@ -32,6 +32,8 @@ export interface ServerInfo {
     readonly tools: boolean
     readonly resources: boolean
     readonly prompts: boolean
+    /** Tools may be called as tasks. */
+    readonly tasks?: boolean | undefined
   }
 }
 
@@ -65,7 +67,9 @@ export interface ToolInfo {
   /** Schema of `structuredContent`. */
   readonly outputSchema?: JsonSchema | undefined
   readonly annotations?: ToolAnnotations | undefined
-  /** Can only be called as a task that is fetched later; such calls are refused. */
+  /** May or has to be called as a task (`CallOptions.task`). */
+  readonly task?: "optional" | "required" | undefined
+  /** Can only be called as a task, while the server offers none: it cannot be called. */
   readonly requiresTask?: boolean | undefined
 }
 
@@ -191,6 +195,32 @@ export type Elicited =
   | { readonly action: "decline" | "cancel" }
 
 /**
+ * What a server asks a model: texts of a third party.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SampleRequest {
+  readonly system?: string | undefined
+  readonly messages: ReadonlyArray<{
+    readonly role: "user" | "assistant"
+    readonly content: ReadonlyArray<ContentBlock>
+  }>
+  readonly maxTokens: number
+  readonly temperature?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Sampled {
+  readonly text: string
+  readonly model: string
+  readonly stopReason: "endTurn" | "maxTokens"
+}
+
+/**
  * Defaults come from the client.
  *
  * @since 0.1.0
@@ -202,6 +232,12 @@ export interface CallOptions {
   /** Time limit of the whole call, whatever its progress. */
   readonly maxTotal?: Duration.DurationInput | undefined
   /**
+   * Calls the tool as a task (2025-11-25), for tools whose `task` says so: the server works without an open request, is
+   * polled as often as it asks for, and its connection may be lost meanwhile. `timeout` is for each request, `maxTotal`
+   * for the task. Interrupting the call cancels the task. Default `false`.
+   */
+  readonly task?: boolean | undefined
+  /**
    * Receives each report in order; the call ends after the last. Progress is requested from the server only if this is
    * set. A slow listener misses the oldest reports.
    */
@@ -212,6 +248,13 @@ export interface CallOptions {
    */
   readonly elicit?:
     | { readonly asker: string; readonly answer: (question: Question) => Effect.Effect<Elicited> }
+    | undefined
+  /**
+   * Answers by a model what the server asks while the call runs, under the rules of `elicit` and within the bounds of a
+   * client that allows it; `undefined` refuses.
+   */
+  readonly sample?:
+    | { readonly asker: string; readonly answer: (request: SampleRequest) => Effect.Effect<Sampled | undefined> }
     | undefined
 }
 
@@ -235,6 +278,9 @@ export interface Change {
  * - `Timeout`: no answer in time; the server was told to stop
  * - `Unsupported`: the server does not offer this
  * - `Refused`: the server rejects this client; `status` says how
+ * - `AuthorizationNeeded`: the server demands an authorization, and nobody can be asked for it
+ * - `AuthorizationRefused`: the client was not authorized, or not for this
+ * - `AuthorizationFailed`: the authorization could not be carried out
  * - `Protocol`: the server answered with an error; `rpcCode` says which
  * - `InvalidResponse`: the answer does not follow the protocol
  * - `TooLarge`: a message was larger than allowed
@@ -253,6 +299,9 @@ export class McpError extends ErrorCode.TaggedError<McpError>("effect-lexigram/s
     "Timeout",
     "Unsupported",
     "Refused",
+    "AuthorizationNeeded",
+    "AuthorizationRefused",
+    "AuthorizationFailed",
     "Protocol",
     "InvalidResponse",
     "TooLarge",

@@ -148,8 +148,13 @@ export const ofTool = (
       failure(client, "InvalidResponse", "its result lacks the structured content it declares", tool.name)
     )
   }
+  return Either.right(ofContent(content, limits))
+}
+
+/** Blocks, as text if they are nothing else. */
+export const ofContent = (content: ReadonlyArray<ContentBlock>, limits: Limits): Output => {
   const bounded = bound(content, limits.max, limits.binary)
-  return Either.right(textOf(bounded) ?? bounded)
+  return textOf(bounded) ?? bounded
 }
 
 export type Part =

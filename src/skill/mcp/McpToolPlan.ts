@@ -14,6 +14,7 @@ import type { McpError, Progress, Service, ToolInfo } from "./McpClient.js"
 import * as McpFiles from "./McpFiles.js"
 import * as McpOutput from "./McpOutput.js"
 import * as McpQuestions from "./McpQuestions.js"
+import * as McpSampling from "./McpSampling.js"
 import * as McpText from "./McpText.js"
 
 /**
@@ -47,8 +48,15 @@ export interface Options {
   readonly timeout?: Duration.DurationInput | undefined
   /** Receives progress of calls. */
   readonly onProgress?: ((name: string, progress: Progress) => Effect.Effect<void>) | undefined
-  /** Adds `read_resource`, which reads a resource of the server by its address. Default false. */
+  /** Adds `list_resources` and `read_resource`, by which a model reads resources of the server. Default false. */
   readonly resources?: boolean | undefined
+  /** Adds `list_prompts` and `get_prompt`, by which a model reads prompts of the server. Default false. */
+  readonly prompts?: boolean | undefined
+  /**
+   * Which tools are called as tasks: those that have to (`required`), or also those that may (`optional`). Default
+   * `required`.
+   */
+  readonly tasks?: "required" | "optional" | undefined
   /**
    * Images, audio and other bytes: `keep` them as base64, `describe` them in one line, or `show` them to the model as
    * files of the result, at most 20 MiB. By default skills keep and tools show; skills cannot show.
@@ -131,8 +139,8 @@ export const limitsOf = (options: Options | undefined, binary: "keep" | "show"):
  * @internal
  */
 export const make = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<Plan, string> => {
-  const { annotations, description, inputSchema, requiresTask, title } = tool
-  if (requiresTask === true) return Either.left("it can only be called as a task")
+  const { annotations, description, inputSchema, requiresTask, task, title } = tool
+  if (requiresTask === true) return Either.left("it can only be called as a task, and the server offers none")
   if (tool.name.length > MAX_TOOL_NAME) return Either.left(`its name is longer than ${MAX_TOOL_NAME} characters`)
   const maxSchema = options?.maxSchema ?? 65_536
   if (!McpText.isWithin(inputSchema, maxSchema)) {
@@ -145,17 +153,21 @@ export const make = (client: Service, tool: ToolInfo, options: Options | undefin
   const idempotent = readOnly || annotations?.idempotentHint === true
   const tell = options?.onProgress
   const call = (params: Readonly<Record<string, unknown>>) =>
-    Effect.zipWith(ToolProgress.reporter, McpQuestions.current, (report, elicit) =>
-      client.callTool(tool.name, params, {
-        timeout: options?.timeout,
-        elicit,
-        onProgress: (progress) =>
-          Effect.zipRight(
-            report({ message: progress.message, done: progress.progress, total: progress.total }),
-            tell?.(name, progress) ?? Effect.void
-          )
-      })
-    ).pipe(Effect.flatten)
+    Effect.flatMap(
+      Effect.all([ToolProgress.reporter, McpQuestions.current, McpSampling.current]),
+      ([report, elicit, sample]) =>
+        client.callTool(tool.name, params, {
+          timeout: options?.timeout,
+          elicit,
+          sample,
+          task: task === "required" || (task === "optional" && options?.tasks === "optional"),
+          onProgress: (progress) =>
+            Effect.zipRight(
+              report({ message: progress.message, done: progress.progress, total: progress.total }),
+              tell?.(name, progress) ?? Effect.void
+            )
+        })
+    )
   return Either.right({
     name,
     description: said === undefined ? name : McpText.truncate(McpText.visible(said), maxDescription),

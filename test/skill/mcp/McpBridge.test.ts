@@ -325,14 +325,18 @@ describe("McpBridge", () => {
             { uri: "x://b", name: "b", contents: [{ uri: "x://b", blob: "AAAA" }] }
           ]
         })
-        const [skill] = yield* McpBridge.skills(client, { resources: true })
+        const [list, skill] = yield* McpBridge.skills(client, { resources: true })
+        assert.deepStrictEqual(yield* execute(list, { from: 1 }), { resources: [{ uri: "x://b", name: "b" }] })
         assert.strictEqual(skill?.definition.name, "srv__read_resource")
         assert.strictEqual(yield* execute(skill, { uri: "x://a" }), "the text")
         assert.deepStrictEqual(yield* execute(skill, { uri: "x://b" }), [
           { type: "resource", resource: { uri: "x://b", blob: "AAAA" } }
         ])
-        const [made] = yield* McpBridge.tools(client, { resources: true })
-        assert.strictEqual(made?.name, "srv__read_resource")
+        const made = yield* McpBridge.tools(client, { resources: true })
+        assert.deepStrictEqual(
+          made.map(({ name }) => name),
+          ["srv__list_resources", "srv__read_resource"]
+        )
       })
     )
 
