@@ -48,7 +48,8 @@ export const draw = (measured, title) => {
   for (const row of new Set(measured.map((one) => one.row))) {
     const all = measured.filter((one) => one.row === row)
     const own = all.find(({ subject }) => subject === "effect-lexigram")
-    if (own === undefined || all.length < 2) continue
+    // Of a rate, more is better.
+    if (own === undefined || all.length < 2 || own.unit === "a second") continue
     parts.push(`<text class="row" x="8" y="${y + 11}">${escape(row)} (${escape(own.unit)})</text>`)
     y += 19
     for (const one of [...all].sort((a, b) => a.median - b.median)) {

@@ -35,10 +35,15 @@ const sectionOf = (folder, file) => {
       return [unitOf(row, unit), shown(median), min === max ? "" : `${shown(min)} to ${shown(max)}`]
     })
   const runs = Math.max(...rows.map((one) => one.runs))
+  const elsewhere = rows.filter(({ cpu = machine.cpu }) => cpu !== machine.cpu)
+  const others = [...new Set(elsewhere.map(({ cpu }) => cpu))].map(
+    (cpu) =>
+      ` On another machine (${cpu}): ${[...new Set(elsewhere.filter((one) => one.cpu === cpu).map(({ row }) => `"${row}"`))].join(", ")}.`
+  )
   return [
     `### Node.js ${machine.node.slice(1)}`,
     "",
-    `${machine.cpu}, ${machine.cores} cores, ${machine.memory}, ${machine.system}. Medians of up to ${runs} processes a figure.`,
+    `${machine.cpu}, ${machine.cores} cores, ${machine.memory}, ${machine.system}. Medians of up to ${runs} processes a figure.${others.join("")}`,
     "",
     `![The rows as multiples of effect-lexigram](../bench/results/${file.replace(/json$/, "svg")})`,
     "",

@@ -153,7 +153,7 @@ export const rows = [
     options: { atOnce: 32, deltas: 200 },
     figures: [
       { row: "a request of a server", unit: "µs CPU", of: "request", scale: 1 },
-      { row: "requests of a server (more is better)", unit: "a second", of: "rate", scale: 1 },
+      { row: "requests of a server, more is better", unit: "a second", of: "rate", scale: 1 },
       { row: "a delta of a server's stream", unit: "µs CPU", of: "delta", scale: 1 },
       { row: "request to the first delta", unit: "ms", of: "first", scale: 1 },
       { row: "request to the first delta beside 31 others", unit: "ms", of: "crowded", scale: 1 }
