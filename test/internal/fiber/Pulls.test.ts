@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
+import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,12 +9,14 @@ import * as Stream from "effect/Stream"
 import * as EventSink from "../../../src/internal/fiber/EventSink.js"
 import * as Pulls from "../../../src/internal/fiber/Pulls.js"
 
-const patience = { limit: Number.POSITIVE_INFINITY, onLate: () => new Error("late") }
+class Broken extends Data.TaggedError("Broken")<{ readonly message: string }> {}
+
+const patience = { limit: Number.POSITIVE_INFINITY, onLate: () => new Broken({ message: "late" }) }
 const options = { capacity: 4, patience: () => patience }
 
 /** Pushes numbers, and says how it ended. */
-const counting = (upTo: number, ends: Array<string>, last: Effect.Effect<void, Error> = Effect.void) =>
-  EventSink.stream<number, Error, never>(options, (sink) =>
+const counting = (upTo: number, ends: Array<string>, last: Effect.Effect<void, Broken> = Effect.void) =>
+  EventSink.stream<number, Broken, never>(options, (sink) =>
     Effect.forEach(
       Array.from({ length: upTo }, (_, n) => n),
       (n) => {
@@ -27,7 +30,7 @@ const counting = (upTo: number, ends: Array<string>, last: Effect.Effect<void, E
     )
   )
 
-const streams = (upTo: number, ends: Array<string> = [], last: Effect.Effect<void, Error> = Effect.void) => [
+const streams = (upTo: number, ends: Array<string> = [], last: Effect.Effect<void, Broken> = Effect.void) => [
   ["direct", counting(upTo, ends, last)] as const,
   ["through a channel", Stream.map(counting(upTo, ends, last), (n) => n)] as const,
   ["unwrapped", Pulls.unwrap(Effect.succeed(counting(upTo, ends, last)))] as const
@@ -63,7 +66,7 @@ describe("Pulls", () => {
 
   it.live("fails as the stream does, after its values", () =>
     Effect.gen(function* () {
-      for (const [name, stream] of streams(3, [], Effect.fail(new Error("broken")))) {
+      for (const [name, stream] of streams(3, [], Effect.fail(new Broken({ message: "broken" })))) {
         const read: Array<number> = []
         const error = yield* Effect.flip(taken(stream, read))
         assert.deepStrictEqual([error.message, read], ["broken", [0, 1, 2]], name)
@@ -72,7 +75,7 @@ describe("Pulls", () => {
         )
         assert.strictEqual((yield* Effect.flip(pull)).message, "broken", name)
       }
-      const missing = Pulls.unwrap<number, never, never, Error, never>(Effect.fail(new Error("missing")))
+      const missing = Pulls.unwrap<number, never, never, Broken, never>(Effect.fail(new Broken({ message: "missing" })))
       assert.strictEqual((yield* Effect.flip(taken(missing, []))).message, "missing")
     })
   )
