@@ -168,7 +168,8 @@ const subjectOf = (words: ReadonlyArray<Word>, speaker: string): string | undefi
   if (named.length === 0 || named.some(({ low }) => vague.has(low) || speakers.has(low) || low === "am"))
     return undefined
   const text = named.map((word) => word.text).join(" ")
-  return mine ? `${speaker}'s ${text}` : text
+  const subject = mine ? `${speaker}'s ${text}` : text
+  return subject.length > maxSubject ? undefined : subject
 }
 
 /** `my A is B`, `X's A is B`, `X is B`, `X has B` and the verbs. */

@@ -351,6 +351,10 @@ describe("StatedFacts.read", () => {
       "a",
       "x".repeat(70)
     )
+    // A name that is too long is none, also of somebody who "is my sister" or has an age.
+    for (const said of ["is my sister", "is 30 years old", "lives in Ghent"]) {
+      assert.isEmpty(StatedFacts.read(`${"X".repeat(70)} ${said}`, { speaker: "user", limit: 9 }))
+    }
     FastCheck.assert(
       FastCheck.property(FastCheck.array(words, { maxLength: 25 }), (parts) => {
         for (const { object, predicate, subject } of StatedFacts.read(parts.join(" "), { speaker: "user", limit: 9 })) {
