@@ -38,13 +38,14 @@ const make = (tool: ClientTool.ClientTool): Tool.Any =>
     (problem) => Tool.invalid(problem)
   )
 
-/** Tools that many requests have: their schemas are compiled once. */
+/** Tools that many requests have, by their digests: their schemas are compiled once. Those that are none are not kept. */
 const known = new Map<string, Tool.Any>()
 const MOST_KNOWN = 256
 
 const toTool = (tool: ClientTool.ClientTool, key: string): Tool.Any => {
   const found = known.get(key)
   const made = found ?? make(tool)
+  if (made.problem !== undefined) return made
   known.delete(key)
   known.set(key, made)
   const oldest = known.keys().next()
@@ -60,7 +61,7 @@ export const apply = (
   ClientTool.fromUnknown(given).pipe(
     Either.flatMap((tools) =>
       Either.try({
-        try: () => tools.map((tool) => toTool(tool, CanonicalJson.stringify(tool))),
+        try: () => tools.map((tool) => toTool(tool, CanonicalJson.hash(tool))),
         catch: () => "one of them nests too deep"
       })
     ),

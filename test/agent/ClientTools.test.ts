@@ -1,9 +1,11 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
+import * as ClientTools from "../../src/agent/ClientTools.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as NextTurn from "../../src/internal/fiber/NextTurn.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -86,3 +88,13 @@ it.effect("does not begin with tools that are none, or that take a name of the a
     }
   }).pipe(Effect.provide(Layer.provide(Agents.layer(), model("Ghent"))))
 )
+
+it("compiles a tool that many requests have once, and keeps none that cannot be called", () => {
+  const toolOf = (parameters: object) =>
+    Either.getOrThrow(ClientTools.apply(Agent.make("clerk"), [{ ...weather, parameters: { ...parameters } }]))
+      .definition.tools
+  assert.strictEqual(toolOf(weather.parameters).tools[0], toolOf(weather.parameters).tools[0])
+  const [one, other] = [toolOf({ type: "array" }), toolOf({ type: "array" })]
+  assert.lengthOf(one.problems, 1)
+  assert.notStrictEqual(one.problems[0], other.problems[0])
+})
