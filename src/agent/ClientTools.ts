@@ -38,14 +38,15 @@ const make = (tool: ClientTool.ClientTool): Tool.Any =>
     (problem) => Tool.invalid(problem)
   )
 
-/** Tools that many requests have, by their digests: their schemas are compiled once. Those that are none are not kept. */
+/** Tools that many requests have, by their text: their schemas are compiled once. Large ones, and none, are not kept. */
 const known = new Map<string, Tool.Any>()
 const MOST_KNOWN = 256
+const LARGEST_KNOWN = 16_384
 
 const toTool = (tool: ClientTool.ClientTool, key: string): Tool.Any => {
   const found = known.get(key)
   const made = found ?? make(tool)
-  if (made.problem !== undefined) return made
+  if (made.problem !== undefined || key.length > LARGEST_KNOWN) return made
   known.delete(key)
   known.set(key, made)
   const oldest = known.keys().next()
@@ -61,7 +62,7 @@ export const apply = (
   ClientTool.fromUnknown(given).pipe(
     Either.flatMap((tools) =>
       Either.try({
-        try: () => tools.map((tool) => toTool(tool, CanonicalJson.hash(tool))),
+        try: () => tools.map((tool) => toTool(tool, CanonicalJson.stringify(tool))),
         catch: () => "one of them nests too deep"
       })
     ),

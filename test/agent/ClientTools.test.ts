@@ -89,11 +89,13 @@ it.effect("does not begin with tools that are none, or that take a name of the a
   }).pipe(Effect.provide(Layer.provide(Agents.layer(), model("Ghent"))))
 )
 
-it("compiles a tool that many requests have once, and keeps none that cannot be called", () => {
+it("compiles a tool that many requests have once, and keeps no large one and none that cannot be called", () => {
   const toolOf = (parameters: object) =>
     Either.getOrThrow(ClientTools.apply(Agent.make("clerk"), [{ ...weather, parameters: { ...parameters } }]))
       .definition.tools
   assert.strictEqual(toolOf(weather.parameters).tools[0], toolOf(weather.parameters).tools[0])
+  const large = { ...weather.parameters, description: "x".repeat(20_000) }
+  assert.notStrictEqual(toolOf(large).tools[0], toolOf(large).tools[0])
   const [one, other] = [toolOf({ type: "array" }), toolOf({ type: "array" })]
   assert.lengthOf(one.problems, 1)
   assert.notStrictEqual(one.problems[0], other.problems[0])

@@ -12,8 +12,12 @@ import type { ClientTool } from "../../tool/definition/ClientTool.js"
 /** The most tools of a request. */
 const MOST_TOOLS = 128
 
-/** Clients send `null` for what they leave out. */
-const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
+/**
+ * Clients send `null` for what they leave out.
+ *
+ * @category schemas
+ */
+export const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
 
 /**
  * A tool as a client gives it.

@@ -16,7 +16,8 @@ import type { Message } from "../../llm/model/LlmClient.js"
 import { type ModelSettings, ReasoningEffort } from "../../llm/model/ModelSettings.js"
 import type { ApiError } from "../api/ApiError.js"
 import * as CallerTools from "../chat/CallerTools.js"
-import { type CallResult, maybe, ToolChoice, toTools } from "./ClientCalls.js"
+import { maybe } from "../chat/CallerTools.js"
+import { type CallResult, ToolChoice, toTools } from "./ClientCalls.js"
 import { refused } from "./OpenAiFailures.js"
 
 /** The most messages of a request. */

@@ -21,9 +21,6 @@ import * as Refusals from "../api/Refusals.js"
 import * as CallerTools from "../chat/CallerTools.js"
 import { refused } from "./OpenAiFailures.js"
 
-/** Clients send `null` for what they leave out. */
-export const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
-
 /**
  * @category schemas
  */

@@ -14,8 +14,9 @@ import type { Message } from "../../llm/model/LlmClient.js"
 import { ReasoningEffort } from "../../llm/model/ModelSettings.js"
 import type { ApiError } from "../api/ApiError.js"
 import * as CallerTools from "../chat/CallerTools.js"
+import { maybe } from "../chat/CallerTools.js"
 import { filePart, MOST_MESSAGES, MOST_PARTS, paramsOf, unreadable } from "./ChatRequest.js"
-import { type CallResult, maybe, ToolChoice, toTools } from "./ClientCalls.js"
+import { type CallResult, ToolChoice, toTools } from "./ClientCalls.js"
 import { refused } from "./OpenAiFailures.js"
 
 const Part = Schema.Union(
