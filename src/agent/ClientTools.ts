@@ -38,7 +38,7 @@ const make = (tool: ClientTool.ClientTool): Tool.Any =>
     (problem) => Tool.invalid(problem)
   )
 
-/** Tools that many requests have, by their text: their schemas are compiled once. Large ones, and none, are not kept. */
+/** Tools that many requests have, by their text: their schemas are compiled once. Large ones are not kept. */
 const known = new Map<string, Tool.Any>()
 const MOST_KNOWN = 256
 const LARGEST_KNOWN = 16_384
