@@ -51,9 +51,14 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 const folder = fileURLToPath(new URL("./programs", import.meta.url))
 
 /**
- * Starts a program of `test/support/programs` by its name without extension, or one by its path, such as a `Bundle`.
+ * Starts a program of `test/support/programs` by its name without extension, or one by its path, such as a `Bundle`, in
+ * a Node with these options.
  */
-export const start = (program: string, input: unknown): Effect.Effect<Program, never, Scope.Scope> =>
+export const start = (
+  program: string,
+  input: unknown,
+  options: { readonly node?: ReadonlyArray<string> } = {}
+): Effect.Effect<Program, never, Scope.Scope> =>
   Effect.gen(function* () {
     const file = program.includes("/") ? program : `${folder}/${program}.ts`
     const lines = yield* Mailbox.make<unknown>()
@@ -62,7 +67,7 @@ export const start = (program: string, input: unknown): Effect.Effect<Program, n
     const child = yield* Effect.acquireRelease(
       Effect.sync(() => {
         const loader = file.endsWith(".ts") ? ["--import", "tsx"] : []
-        const child = ChildProcess.spawn(process.execPath, [...loader, file, JSON.stringify(input)], {
+        const child = ChildProcess.spawn(process.execPath, [...(options.node ?? []), ...loader, file, JSON.stringify(input)], {
           cwd: root,
           stdio: ["pipe", "pipe", "pipe"]
         })

@@ -26,6 +26,9 @@ export const KEPT = 1024
 const isDelta = ({ _tag }: AgentEvent): boolean =>
   _tag === "TextDelta" || _tag === "ReasoningDelta" || _tag === "ToolProgress"
 
+/** Gets new events, or none at the end of the run, and says whether it wants those that follow. */
+type Reader = (events: ReadonlyArray<AgentEvent> | undefined) => boolean
+
 /**
  * Takes the events of a run and of its inner runs as they come. Only those of the run itself are kept.
  *
@@ -46,7 +49,7 @@ export class LiveRun {
   /** The number of the newest event that is no longer kept, deltas aside. */
   private dropped = -1
   private isOver = false
-  private readonly readers = new Set<() => void>()
+  private readonly readers = new Set<Reader>()
   /** The requests that wait for a person, also those of inner runs. */
   private readonly requests = new Set<string>()
 
@@ -80,13 +83,14 @@ export class LiveRun {
   }
 
   push(events: Iterable<AgentEvent>): void {
-    const before = this.events.length
+    const own: Array<AgentEvent> = []
     for (const event of events) {
-      if (event.runId === this.runId && !AgentEvents.isTerminal(event)) this.events.push(event)
+      if (event.runId === this.runId && !AgentEvents.isTerminal(event)) own.push(event)
     }
-    if (this.events.length === before) return
+    if (own.length === 0) return
+    for (const event of own) this.events.push(event)
     if (this.events.length > 2 * KEPT) this.trim()
-    this.wake()
+    this.tell(own)
   }
 
   private trim(): void {
@@ -110,21 +114,41 @@ export class LiveRun {
     return this.events.slice(begin)
   }
 
-  /** Completes when there is an event from a number on, or the run has ended. */
-  readonly changed = (seq: number): Effect.Effect<void> =>
-    Effect.async<void>((resume) => {
+  /**
+   * Gives a reader the events as they come, outside of its fiber, until it wants no more; then goes on with `then`.
+   * At once if there is an event from a number on that it lacks, or the run has ended.
+   */
+  follow<E>(
+    seq: number,
+    take: (events: ReadonlyArray<AgentEvent>) => Effect.Effect<void> | undefined,
+    then: Effect.Effect<void, E>
+  ): Effect.Effect<void, E> {
+    return Effect.async<void, E>((resume) => {
       const last = this.events.at(-1)
-      if (this.isOver || (last !== undefined && last.seq >= seq)) return resume(Effect.void)
-      const reader = () => resume(Effect.void)
+      if (this.isOver || seq < this.first || (last !== undefined && last.seq >= seq)) return resume(then)
+      const reader: Reader = (events) => {
+        try {
+          const wait = events === undefined ? Effect.void : take(events)
+          if (wait === undefined) return true
+          resume(Effect.zipRight(wait, then))
+        } catch (error) {
+          resume(Effect.die(error))
+        }
+        return false
+      }
       this.readers.add(reader)
       return Effect.sync(() => this.readers.delete(reader))
     })
+  }
+
+  /** Completes when there is an event from a number on, or the run has ended. */
+  readonly changed = (seq: number): Effect.Effect<void> => this.follow(seq, () => Effect.void, Effect.void)
 
   /** Ends the run for its readers. */
   end(cause: Cause.Cause<unknown> | undefined): void {
     this.isOver = true
     Deferred.unsafeDone(this.ended, Effect.succeed(cause))
-    this.wake()
+    this.tell(undefined)
   }
 
   /** Interrupts the run and waits until its record says so. */
@@ -137,10 +161,10 @@ export class LiveRun {
     return this.readers.size
   }
 
-  private wake(): void {
-    const waiting = Array.from(this.readers)
-    this.readers.clear()
-    for (const reader of waiting) reader()
+  private tell(events: ReadonlyArray<AgentEvent> | undefined): void {
+    for (const reader of Array.from(this.readers)) {
+      if (!reader(events)) this.readers.delete(reader)
+    }
   }
 }
 

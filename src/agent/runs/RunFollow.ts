@@ -4,11 +4,9 @@
  * @private
  * @since 0.1.0
  */
-import * as Channel from "effect/Channel"
-import * as Chunk from "effect/Chunk"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../domain/AgentEvent.js"
 import * as AgentEvents from "../../domain/AgentEvent.js"
 import type { RunId } from "../../domain/Ids.js"
@@ -111,34 +109,36 @@ const nextLogged = ({ hasEnded, pause, read }: Source): Next => {
  * @category constructors
  */
 export const stream = (source: Source, from: number): Stream.Stream<AgentEvent, RunError> => {
-  const open = Effect.sync((): Pulls.Pull<AgentEvent, RunError> => {
+  const { live } = source
+  const begin = Effect.sync(() => {
     const texts = new WholeTexts(from)
-    const next = source.live === undefined ? nextLogged(source) : nextLive(source, source.live)
-    let at = from
-    let isOver = false
-    return Effect.suspend(() =>
-      isOver
+    return { at: from, isOver: false, page: (events: ReadonlyArray<AgentEvent>) => texts.page(events) }
+  })
+  type State = Effect.Effect.Success<typeof begin>
+  const given = (state: State, events: ReadonlyArray<AgentEvent>): ReadonlyArray<AgentEvent> => {
+    state.at = (events.at(-1)?.seq ?? state.at - 1) + 1
+    return state.page(events)
+  }
+  const next = live === undefined ? nextLogged(source) : nextLive(source, live)
+  const pullOf = (state: State): Pulls.Pull<AgentEvent, RunError> =>
+    Effect.suspend(() =>
+      state.isOver
         ? Effect.succeed(undefined)
-        : Effect.map(next(at), ({ events, isLast }) => {
-            isOver = isLast
-            at = (events.at(-1)?.seq ?? at - 1) + 1
-            return texts.page(events)
+        : Effect.map(next(state.at), ({ events, isLast }) => {
+            state.isOver = isLast
+            return given(state, events)
           })
     )
-  })
-  return Pulls.make(
-    Stream.unwrap(
-      Effect.map(open, (pull) => {
-        const channel: Channel.Channel<Chunk.Chunk<AgentEvent>, unknown, RunError> = Channel.flatMap(
-          Channel.fromEffect(pull),
-          (events) =>
-            events === undefined
-              ? Channel.void
-              : Channel.flatMap(Channel.write(Chunk.unsafeFromArray(events)), () => channel)
-        )
-        return Stream.fromChannel(channel)
-      })
-    ),
-    open
-  )
+  const drive = (take: Pulls.Take<AgentEvent>): Effect.Effect<void, RunError> =>
+    Effect.flatMap(begin, (state) => {
+      const behind: Effect.Effect<void, RunError> = Effect.flatMap(pullOf(state), (events) =>
+        events === undefined ? Effect.void : Effect.zipRight(take(events) ?? Effect.void, ahead)
+      )
+      const ahead: Effect.Effect<void, RunError> =
+        live === undefined
+          ? behind
+          : Effect.suspend(() => live.follow(state.at, (events) => take(given(state, events)), behind))
+      return ahead
+    })
+  return Pulls.make({ acquire: begin, pull: pullOf, drive })
 }

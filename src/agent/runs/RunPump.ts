@@ -90,8 +90,9 @@ export const run = (pump: Pump): Effect.Effect<void> => {
   const pumped = Pulls.forEach(events, (taken) => {
     live.note(taken)
     const to = live.isWaiting ? "waiting" : "running"
-    if (to === state) return Effect.sync(() => live.push(taken))
-    return Effect.map(become(to), () => live.push(taken))
+    if (to !== state) return Effect.map(become(to), () => live.push(taken))
+    live.push(taken)
+    return undefined
   }).pipe(Effect.provideService(Compensations.Reported, (calls) => void live.notUndone.push(...calls)))
   const left = Effect.sync(() => {
     leave()

@@ -71,6 +71,14 @@ const COMMENT = encoder.encode(":\n\n")
 export type Send = (frames: Iterable<Frame>) => Effect.Effect<void>
 
 /**
+ * Sends frames as it is called. Returns what to wait for before the next ones, if the reader is slow.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type SendNow = (frames: Iterable<Frame>) => Effect.Effect<void> | undefined
+
+/**
  * The frames that an effect sends, as bytes, with comments while none come. A slow reader slows the effect down: at
  * most 4 sends wait. The bytes end with the effect. It begins at once, and is interrupted when the scope closes, which
  * for that of a request is when its response has been sent, or its caller has left.
@@ -79,7 +87,7 @@ export type Send = (frames: Iterable<Frame>) => Effect.Effect<void>
  * @category constructors
  */
 export const make = <E, R>(
-  produce: (send: Send) => Effect.Effect<void, E, R>,
+  produce: (send: Send, sendNow: SendNow) => Effect.Effect<void, E, R>,
   options: Options = {}
 ): Effect.Effect<Stream.Stream<Uint8Array, E>, never, R | Scope.Scope> =>
   Effect.gen(function* () {
@@ -89,15 +97,16 @@ export const make = <E, R>(
     const mailbox = yield* Mailbox.make<Uint8Array, E>(WAITING)
     let sentAt = clock.unsafeCurrentTimeMillis()
     mailbox.unsafeOffer(encoder.encode(`retry: ${Math.round(retry)}\n\n`))
-    const send: Send = (frames) =>
-      Effect.suspend(() => {
-        let text = ""
-        for (const frame of frames) text += encode(frame)
-        if (text === "") return Effect.void
-        sentAt = clock.unsafeCurrentTimeMillis()
-        return mailbox.offer(encoder.encode(text))
-      })
-    yield* Effect.forkScoped(Mailbox.into(produce(send), mailbox))
+    const sendNow: SendNow = (frames) => {
+      let text = ""
+      for (const frame of frames) text += encode(frame)
+      if (text === "") return undefined
+      sentAt = clock.unsafeCurrentTimeMillis()
+      const bytes = encoder.encode(text)
+      return mailbox.unsafeOffer(bytes) ? undefined : Effect.asVoid(mailbox.offer(bytes))
+    }
+    const send: Send = (frames) => Effect.suspend(() => sendNow(frames) ?? Effect.void)
+    yield* Effect.forkScoped(Mailbox.into(produce(send, sendNow), mailbox))
     const beat = Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
       if (now - sentAt >= heartbeat) {
@@ -125,7 +134,7 @@ const HEADERS = {
  * @category constructors
  */
 export const response = <R>(
-  produce: (send: Send) => Effect.Effect<void, never, R>,
+  produce: (send: Send, sendNow: SendNow) => Effect.Effect<void, never, R>,
   options: Options = {}
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | Scope.Scope> =>
   Effect.map(make(produce, options), (bytes) =>

@@ -162,7 +162,8 @@ export class Handlers {
     runId: string,
     caller: Identity,
     from: number,
-    send: EventStream.Send
+    send: EventStream.Send,
+    sendNow: EventStream.SendNow
   ): Effect.Effect<void> => {
     const access = accessOf(caller)
     let isOver = false
@@ -175,7 +176,7 @@ export class Handlers {
       }
       return frames
     }
-    const events = Pulls.forEach(this.runs.events(runId, { ...access, from }), (chunk) => send(framesOf(chunk)))
+    const events = Pulls.forEach(this.runs.events(runId, { ...access, from }), (chunk) => sendNow(framesOf(chunk)))
     const sent = Effect.catchAll(events, (error) =>
       Effect.flatMap(Effect.flip(Refusals.fromRun(error)), (refusal) => send([problemFrame(refusal)]))
     )
@@ -184,7 +185,7 @@ export class Handlers {
   }
 
   readonly stream = (runId: string, caller: Identity, from: number) =>
-    EventStream.response((send) => this.sendEvents(runId, caller, from, send), {
+    EventStream.response((send, sendNow) => this.sendEvents(runId, caller, from, send, sendNow), {
       ...this.options,
       headers: { ...this.options.headers, [RUN_ID]: runId }
     })

@@ -3,13 +3,13 @@
  * that values that arrive together are read together: with a wake per microtask every chunk would hold one element (7
  * µs instead of 0.3 µs per element).
  */
-import * as Channel from "effect/Channel"
-import * as Chunk from "effect/Chunk"
+import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Stream from "effect/Stream"
+import * as Runtime from "effect/Runtime"
+import type * as Stream from "effect/Stream"
 import * as Deadline from "./Deadline.js"
 import * as Pulls from "./Pulls.js"
 import * as Watch from "./Watch.js"
@@ -24,7 +24,10 @@ export interface Patience<out E> {
 
 export interface EventSink<in A, in out E> {
   readonly push: (value: A) => void
-  /** The wait of a producer while `capacity` values are unread; `undefined` when there is room. */
+  /**
+   * The wait of a producer while `capacity` values are unread; `undefined` when there is room. Dies as who takes the
+   * values has died.
+   */
   readonly settle: () => Effect.Effect<void> | undefined
   /**
    * Ends the effect with the error of a late reader once a producer has waited for room longer than the limit. After
@@ -37,17 +40,27 @@ export interface EventSink<in A, in out E> {
 
 interface Queue<in out A, in out E> extends EventSink<A, E> {
   readonly pull: Pulls.Pull<A, E>
-  readonly channel: Channel.Channel<Chunk.Chunk<A>, unknown, E, unknown, void, unknown>
+  /** Gives what is pushed from now on, once per turn. `wait` runs what must be waited for. */
+  readonly give: (take: Pulls.Take<A>, wait: (effect: Effect.Effect<void>) => Fiber.RuntimeFiber<void>) => Giving
+}
+
+/** Values that are given to who takes them. */
+interface Giving {
+  /** Gives what is left, or fails as the one who takes has failed. */
+  readonly rest: Effect.Effect<void>
+  /** Gives no more. */
+  readonly stop: Effect.Effect<void>
 }
 
 const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch | undefined): Queue<A, E> => {
   let buffer: Array<A> = []
   let end: Exit.Exit<unknown, E> | undefined
-  let reader: ((effect: Pulls.Pull<A, E>) => void) | undefined
+  let reader: (() => void) | undefined
   let writers: Array<(effect: Effect.Effect<void>) => void> = []
   let wakeScheduled = false
   let isLate = false
   let endAttended: ((error: E) => void) | undefined
+  let failed: Cause.Cause<never> | undefined
 
   const release = () => {
     if (writers.length === 0) return
@@ -55,13 +68,16 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
     writers = []
     for (const resume of waiting) resume(Effect.void)
   }
-  const take = (): Pulls.Pull<A, E> | undefined => {
-    if (buffer.length > 0) {
-      const values = buffer
-      buffer = []
-      release()
-      return Effect.succeed(values)
-    }
+  const taken = (): ReadonlyArray<A> | undefined => {
+    if (buffer.length === 0) return undefined
+    const values = buffer
+    buffer = []
+    release()
+    return values
+  }
+  const next = (): Pulls.Pull<A, E> | undefined => {
+    const values = taken()
+    if (values !== undefined) return Effect.succeed(values)
     if (end === undefined) return undefined
     return Exit.isSuccess(end) ? Effect.succeed(undefined) : Effect.failCause(end.cause)
   }
@@ -70,12 +86,10 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
     wakeScheduled = true
     setImmediate(() => {
       wakeScheduled = false
-      if (reader === undefined) return
-      const next = take()
-      if (next === undefined) return
-      const resume = reader
+      if (reader === undefined || (buffer.length === 0 && end === undefined)) return
+      const read = reader
       reader = undefined
-      resume(next)
+      read()
     })
   }
   const giveUp = (error: E) => {
@@ -101,19 +115,49 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
   )
   const pull: Pulls.Pull<A, E> = Effect.suspend(
     () =>
-      take() ??
+      next() ??
       Effect.async((resume) => {
-        reader = resume
+        reader = () => resume(next() ?? pull)
         if (buffer.length > 0 || end !== undefined) wake()
         return Effect.sync(() => {
           reader = undefined
         })
       })
   )
-
-  const channel: Queue<A, E>["channel"] = Channel.flatMap(Channel.fromEffect(pull), (values) =>
-    values === undefined ? Channel.void : Channel.flatMap(Channel.write(Chunk.unsafeFromArray(values)), () => channel)
-  )
+  const give: Queue<A, E>["give"] = (take, wait) => {
+    let waiting: Fiber.RuntimeFiber<void> | undefined
+    const listen = () => {
+      reader = each
+      if (buffer.length > 0) wake()
+    }
+    const each = () => {
+      const values = taken()
+      if (values === undefined) return
+      if (failed !== undefined) return listen()
+      try {
+        const effect = take(values)
+        if (effect === undefined) return listen()
+        waiting = wait(effect)
+        waiting.addObserver((exit) => {
+          waiting = undefined
+          if (Exit.isFailure(exit)) failed = exit.cause
+          if (end === undefined) listen()
+        })
+      } catch (error) {
+        failed = Cause.die(error)
+        listen()
+      }
+    }
+    const rest: Effect.Effect<void> = Effect.suspend(() => {
+      reader = undefined
+      if (waiting !== undefined) return Effect.zipRight(Fiber.await(waiting), rest)
+      if (failed !== undefined) return Effect.failCause(failed)
+      const values = taken()
+      return values === undefined ? Effect.void : Effect.zipRight(take(values) ?? Effect.void, rest)
+    })
+    listen()
+    return { rest, stop: Effect.suspend(() => (waiting === undefined ? Effect.void : Fiber.interrupt(waiting))) }
+  }
 
   return {
     push: (value) => {
@@ -121,7 +165,10 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
       buffer.push(value)
       wake()
     },
-    settle: () => (buffer.length >= capacity && !isLate ? drained : undefined),
+    settle: () => {
+      if (failed !== undefined) return Effect.failCause(failed)
+      return buffer.length >= capacity && !isLate ? drained : undefined
+    },
     attended: (effect) =>
       Deadline.run(() => effect, {
         ending: (end: (error: E) => void) => {
@@ -139,9 +186,19 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
       wake()
     },
     pull,
-    channel
+    give
   }
 }
+
+/** In the surroundings of a fiber, and interruptible. */
+const forkBeside = (fiber: Fiber.RuntimeFiber<any, any>, effect: Effect.Effect<void>): Fiber.RuntimeFiber<void> =>
+  Runtime.runFork(
+    Runtime.make({
+      context: fiber.currentContext as Context.Context<never>,
+      fiberRefs: fiber.getFiberRefs(),
+      runtimeFlags: Runtime.defaultRuntimeFlags
+    })
+  )(effect)
 
 interface Options<out E> {
   readonly capacity: number
@@ -150,29 +207,44 @@ interface Options<out E> {
 
 /**
  * What a producer pushes, as a Stream. The producer runs in a fiber of its own from the first pull on, and ends the
- * stream as it ends; stopping the stream interrupts it and waits for it. A plain chain of channels: each stream inside
- * of another costs as much again a chunk.
+ * stream as it ends; stopping the stream interrupts it and waits for it. Who takes all values at once is given them
+ * beside the producer, which then runs in the fiber of who takes them.
  */
 export const stream = <A, E, R>(
   options: Options<E>,
   produce: (sink: EventSink<A, E>) => Effect.Effect<unknown, E, R>
 ): Stream.Stream<A, E, R> => {
-  const begin = Effect.withFiberRuntime<
-    { readonly queue: Queue<A, E>; readonly fiber: Fiber.Fiber<unknown, E> },
-    never,
-    R
-  >((reader) => {
-    const queue = make<A, E>(options.capacity, options.patience(reader.currentContext), Watch.enclosing(reader))
-    const running = Effect.onExit(
-      Effect.suspend(() => produce(queue)),
-      (exit) => Effect.sync(() => queue.done(exit))
-    )
-    // What acquires is not interruptible; what it starts has to be.
-    return Effect.map(Effect.forkDaemon(Effect.interruptible(running)), (fiber) => ({ queue, fiber }))
+  const queueOf = (reader: Fiber.RuntimeFiber<unknown, unknown>) =>
+    make<A, E>(options.capacity, options.patience(reader.currentContext), Watch.enclosing(reader))
+  return Pulls.make({
+    acquire: Effect.withFiberRuntime<
+      { readonly queue: Queue<A, E>; readonly fiber: Fiber.Fiber<unknown, E> },
+      never,
+      R
+    >((reader) => {
+      const queue = queueOf(reader)
+      const running = Effect.onExit(
+        Effect.suspend(() => produce(queue)),
+        (exit) => Effect.sync(() => queue.done(exit))
+      )
+      // What acquires is not interruptible; what it starts has to be.
+      return Effect.map(Effect.forkDaemon(Effect.interruptible(running)), (fiber) => ({ queue, fiber }))
+    }),
+    pull: ({ queue }) => queue.pull,
+    release: ({ fiber }) => Fiber.interrupt(fiber),
+    drive: (take) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.withFiberRuntime((fiber) => {
+          const queue = queueOf(fiber)
+          const { rest, stop } = queue.give(take, (effect) => forkBeside(fiber, effect))
+          return Effect.flatMap(Effect.exit(restore(Effect.suspend(() => produce(queue)))), (exit) => {
+            queue.done(exit)
+            return Effect.zipRight(
+              Effect.onInterrupt(restore(rest), () => stop),
+              Effect.asVoid(exit)
+            )
+          })
+        })
+      )
   })
-  const end = ({ fiber }: Effect.Effect.Success<typeof begin>) => Fiber.interrupt(fiber)
-  return Pulls.make(
-    Stream.fromChannel(Channel.acquireUseRelease(begin, ({ queue }) => queue.channel, end)),
-    Effect.map(Effect.acquireRelease(begin, end), ({ queue }) => queue.pull)
-  )
 }

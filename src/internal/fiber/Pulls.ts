@@ -5,6 +5,7 @@
  * @private
  * @since 0.1.0
  */
+import * as Channel from "effect/Channel"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -17,16 +18,56 @@ export type Pull<A, E, R = never> = Effect.Effect<ReadonlyArray<A> | undefined, 
 /** Begins to read. The scope ends it. */
 type Open<A, E, R> = Effect.Effect<Pull<A, E, R>, never, R | Scope.Scope>
 
-const known = new WeakMap<object, Open<any, any, any>>()
+/**
+ * Takes values at once, outside of any fiber where they come so; an effect if the next ones must wait for it.
+ *
+ * @category models
+ */
+export type Take<A> = (values: ReadonlyArray<A>) => Effect.Effect<void> | undefined
+
+/** Gives all values as they come, without a wait of a fiber for each. */
+type Drive<A, E, R> = (take: Take<A>) => Effect.Effect<void, E, R>
+
+interface Source<A, E, R> {
+  readonly open: Open<A, E, R>
+  readonly drive: Drive<A, E, R> | undefined
+}
+
+const known = new WeakMap<object, Source<any, any, any>>()
+
+const withSource = <A, E, R>(stream: Stream.Stream<A, E, R>, source: Source<A, E, R>): Stream.Stream<A, E, R> => {
+  known.set(stream, source)
+  return stream
+}
+
+/** What is pulled, as a stream. A plain chain of channels: each stream inside of another costs as much again a chunk. */
+const channelOf = <A, E, R>(
+  pull: Pull<A, E, R>
+): Channel.Channel<Chunk.Chunk<A>, unknown, E, unknown, void, unknown, R> => {
+  const channel: Channel.Channel<Chunk.Chunk<A>, unknown, E, unknown, void, unknown, R> = Channel.flatMap(
+    Channel.fromEffect(pull),
+    (values) =>
+      values === undefined ? Channel.void : Channel.flatMap(Channel.write(Chunk.unsafeFromArray(values)), () => channel)
+  )
+  return channel
+}
 
 /**
- * The stream, which `open` reads too: both must give the same values.
+ * A stream of what is acquired. `drive` gives the same values.
  *
  * @category constructors
  */
-export const make = <A, E, R>(stream: Stream.Stream<A, E, R>, open: Open<A, E, R>): Stream.Stream<A, E, R> => {
-  known.set(stream, open)
-  return stream
+export const make = <A, E, R, S>(options: {
+  readonly acquire: Effect.Effect<S, never, R>
+  readonly pull: (acquired: S) => Pull<A, E>
+  readonly release?: ((acquired: S) => Effect.Effect<unknown>) | undefined
+  readonly drive?: Drive<A, E, R> | undefined
+}): Stream.Stream<A, E, R> => {
+  const { acquire, drive, pull, release = () => Effect.void } = options
+  return withSource(
+    Stream.fromChannel(Channel.acquireUseRelease(acquire, (acquired) => channelOf(pull(acquired)), release)),
+    { open: Effect.map(Effect.acquireRelease(acquire, release), pull), drive }
+  )
 }
 
 /**
@@ -35,7 +76,7 @@ export const make = <A, E, R>(stream: Stream.Stream<A, E, R>, open: Open<A, E, R
  * @category conversions
  */
 export const open = <A, E, R>(stream: Stream.Stream<A, E, R>): Open<A, E, R> =>
-  known.get(stream) ??
+  known.get(stream)?.open ??
   Effect.map(Stream.toPull(stream), (pull) =>
     Effect.matchEffect(pull, {
       onFailure: (end): Effect.Effect<undefined, E> =>
@@ -52,9 +93,8 @@ export const open = <A, E, R>(stream: Stream.Stream<A, E, R>): Open<A, E, R> =>
 export const unwrap = <A, E, R, E2, R2>(
   made: Effect.Effect<Stream.Stream<A, E, R>, E2, R2>
 ): Stream.Stream<A, E | E2, R | R2> =>
-  make<A, E | E2, R | R2>(
-    Stream.unwrap(made),
-    Effect.map(Effect.scope, (scope) => {
+  withSource<A, E | E2, R | R2>(Stream.unwrap(made), {
+    open: Effect.map(Effect.scope, (scope) => {
       let inner: Pull<A, E, R> | undefined
       return Effect.suspend(
         (): Pull<A, E | E2, R | R2> =>
@@ -66,26 +106,18 @@ export const unwrap = <A, E, R, E2, R2>(
             })
           )
       )
-    })
-  )
+    }),
+    drive: (take) => Effect.flatMap(made, (stream) => forEach(stream, take))
+  })
 
 /**
- * Takes all values, chunk by chunk.
+ * Takes all values as they come.
  *
  * @category destructors
  */
-export const forEach = <A, E, R, E2, R2>(
-  stream: Stream.Stream<A, E, R>,
-  take: (values: ReadonlyArray<A>) => Effect.Effect<void, E2, R2>
-): Effect.Effect<void, E | E2, R | R2> => {
-  const direct: Open<A, E, R> | undefined = known.get(stream)
-  if (direct === undefined) return Stream.runForEachChunk(stream, (chunk) => take(Chunk.toReadonlyArray(chunk)))
-  return Effect.scopedWith((scope) =>
-    Effect.flatMap(Effect.provideService(direct, Scope.Scope, scope), (pull) => {
-      const loop: Effect.Effect<void, E | E2, R | R2> = Effect.flatMap(pull, (values) =>
-        values === undefined ? Effect.void : Effect.flatMap(take(values), () => loop)
-      )
-      return loop
-    })
-  )
+export const forEach = <A, E, R>(stream: Stream.Stream<A, E, R>, take: Take<A>): Effect.Effect<void, E, R> => {
+  const source: Source<A, E, R> | undefined = known.get(stream)
+  if (source?.drive !== undefined) return source.drive(take)
+  const taken = (values: ReadonlyArray<A>) => Effect.suspend(() => take(values) ?? Effect.void)
+  return Stream.runForEachChunk(stream, (chunk) => taken(Chunk.toReadonlyArray(chunk)))
 }

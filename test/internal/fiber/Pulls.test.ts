@@ -39,6 +39,16 @@ const streams = (upTo: number, ends: Array<string> = [], last: Effect.Effect<voi
 const taken = <E>(stream: Stream.Stream<number, E>, into: Array<number>) =>
   Pulls.forEach(stream, (values) => Effect.sync(() => void into.push(...values)))
 
+/** Waits for some values only. */
+const takenAtOnce = <E>(stream: Stream.Stream<number, E>, into: Array<number>) => {
+  let turns = 0
+  return Pulls.forEach(stream, (values) => {
+    if (turns++ % 3 === 0) return Effect.zipRight(Effect.yieldNow(), Effect.sync(() => void into.push(...values)))
+    into.push(...values)
+    return undefined
+  })
+}
+
 describe("Pulls", () => {
   it.live("takes what the stream has, with and without its channel, each time anew", () =>
     Effect.gen(function* () {
@@ -48,6 +58,9 @@ describe("Pulls", () => {
           const read: Array<number> = []
           yield* taken(stream, read)
           assert.deepStrictEqual(read, all, name)
+          const atOnce: Array<number> = []
+          yield* takenAtOnce(stream, atOnce)
+          assert.deepStrictEqual(atOnce, all, name)
           assert.deepStrictEqual(Chunk.toReadonlyArray(yield* Stream.runCollect(stream)), all, name)
           const pulled: Array<number> = []
           yield* Effect.scoped(
@@ -84,8 +97,13 @@ describe("Pulls", () => {
     Effect.gen(function* () {
       const ends: Array<string> = []
       for (const [name, stream] of streams(1000, ends)) {
-        const exit = yield* Effect.exit(Pulls.forEach(stream, () => Effect.fail("enough")))
-        assert.deepStrictEqual([Exit.isFailure(exit), ends.splice(0)], [true, ["Failure"]], name)
+        const crash = () => {
+          throw new Broken({ message: "enough" })
+        }
+        for (const take of [crash, () => Effect.die("enough")]) {
+          const exit = yield* Effect.exit(Pulls.forEach(stream, take))
+          assert.deepStrictEqual([Exit.isFailure(exit), ends.splice(0)], [true, ["Failure"]], name)
+        }
         const began = yield* Deferred.make<void>()
         const fiber = yield* Effect.fork(
           Pulls.forEach(stream, () => Effect.zipRight(Deferred.succeed(began, undefined), Effect.never))
