@@ -1,4 +1,12 @@
 /**
+ * Records what a program exchanges with providers over HTTP, once, and answers from the file ever after: any provider,
+ * model or embedder, without a network and without a key.
+ *
+ * @since 0.1.0
+ */
+export * as Cassette from "./cassette/Cassette.js"
+
+/**
  * Collects the events of runs, and checks the invariants of every run.
  *
  * @since 0.1.0

@@ -261,7 +261,10 @@ describe("check-fixtures", () => {
         "react-fever__own replay 2/2",
         "react-parser-peers__own 4/4",
         "recordings__own exchanges 5/5",
+        "recordings__own exchanges from cassettes 5/5",
         "recordings__own loops 1/1",
+        "recordings__own loops from cassettes 1/1",
+        "recordings__own cassettes 4/4",
         "tau-bench__own 1/1",
         "not covered: react-crewai-2__own, storm__own"
       ])

@@ -67,10 +67,14 @@ export const start = (
     const child = yield* Effect.acquireRelease(
       Effect.sync(() => {
         const loader = file.endsWith(".ts") ? ["--import", "tsx"] : []
-        const child = ChildProcess.spawn(process.execPath, [...(options.node ?? []), ...loader, file, JSON.stringify(input)], {
-          cwd: root,
-          stdio: ["pipe", "pipe", "pipe"]
-        })
+        const child = ChildProcess.spawn(
+          process.execPath,
+          [...(options.node ?? []), ...loader, file, JSON.stringify(input)],
+          {
+            cwd: root,
+            stdio: ["pipe", "pipe", "pipe"]
+          }
+        )
         child.stdin.on("error", () => undefined)
         child.stderr.setEncoding("utf8").on("data", (text: string) => {
           errors = (errors + text).slice(-4_000)

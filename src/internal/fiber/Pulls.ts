@@ -40,7 +40,7 @@ const withSource = <A, E, R>(stream: Stream.Stream<A, E, R>, source: Source<A, E
   return stream
 }
 
-/** What is pulled, as a stream. A plain chain of channels: each stream inside of another costs as much again a chunk. */
+/** What is pulled, as a plain chain of channels: each stream inside of another costs as much again a chunk. */
 const channelOf = <A, E, R>(
   pull: Pull<A, E, R>
 ): Channel.Channel<Chunk.Chunk<A>, unknown, E, unknown, void, unknown, R> => {

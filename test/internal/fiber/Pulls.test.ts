@@ -43,7 +43,11 @@ const taken = <E>(stream: Stream.Stream<number, E>, into: Array<number>) =>
 const takenAtOnce = <E>(stream: Stream.Stream<number, E>, into: Array<number>) => {
   let turns = 0
   return Pulls.forEach(stream, (values) => {
-    if (turns++ % 3 === 0) return Effect.zipRight(Effect.yieldNow(), Effect.sync(() => void into.push(...values)))
+    if (turns++ % 3 === 0)
+      return Effect.zipRight(
+        Effect.yieldNow(),
+        Effect.sync(() => void into.push(...values))
+      )
     into.push(...values)
     return undefined
   })
