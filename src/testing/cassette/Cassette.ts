@@ -186,7 +186,7 @@ const recording = (
     const fs = yield* FileSystem.FileSystem
     const client = yield* HttpClient.HttpClient
     const { file, secrets = [] } = options
-    const folder = file.replace(/[^/\\]*$/, "")
+    const folder = file.slice(0, Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1)
     yield* Effect.mapError(
       Effect.zipRight(
         folder === "" ? Effect.void : fs.makeDirectory(folder, { recursive: true }),

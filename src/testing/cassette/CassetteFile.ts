@@ -86,9 +86,22 @@ const Interaction = Schema.Union(Own, Flat, Vcr)
 const Interactions = Schema.Struct({ interactions: Schema.Array(Interaction) })
 const Case = Schema.Struct({ id: Schema.String, ...Interactions.fields })
 
-/** Whether a text is JSON whose numbers keep all of their digits. */
-const isPlainJson = (text: string): boolean =>
-  /^\s*[[{]/.test(text) && !/\d{16}/.test(text.replace(/"(?:[^"\\]|\\.)*"/g, ""))
+const QUOTE = 34
+const BACKSLASH = 92
+
+/** Whether JSON has a number that may lose digits as it is read. */
+const hasLongNumber = (text: string): boolean => {
+  let isString = false
+  let digits = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (isString && code === BACKSLASH) at++
+    else if (code === QUOTE) isString = !isString
+    digits = !isString && code >= 48 && code <= 57 ? digits + 1 : 0
+    if (digits === 16) return true
+  }
+  return false
+}
 
 /**
  * A body that is text. JSON is kept as data.
@@ -96,7 +109,7 @@ const isPlainJson = (text: string): boolean =>
  * @category constructors
  */
 export const fromText = (text: string): Body => {
-  if (!isPlainJson(text)) return { text }
+  if (!/^\s*[[{]/.test(text) || hasLongNumber(text)) return { text }
   try {
     return { json: JSON.parse(text) }
   } catch {
