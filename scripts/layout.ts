@@ -86,7 +86,8 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "session/turn": "the session port: sessions, turns, stores, errors",
     "skill/folder": "skills in folders: discovery, trust, listing, activation",
     "skill/mcp": "the MCP client port, and skills made of MCP tools",
-    "strategy/definition": "the strategy port: strategies, reasoning, evaluators, model calls, the registry, errors"
+    "strategy/definition": "the strategy port: strategies, reasoning, evaluators, model calls, the registry, errors",
+    "tool/client": "tools that the caller of a run executes"
   },
   {
     document: "the document index: ingestion, search, and the tool by which a model cites documents",

@@ -4,38 +4,29 @@
  * @private
  * @since 0.1.0
  */
-import * as Data from "effect/Data"
-import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as CanonicalJson from "../internal/text/CanonicalJson.js"
+import * as PageTool from "../tool/client/PageTool.js"
 import * as ClientTool from "../tool/definition/ClientTool.js"
 import * as Tool from "../tool/definition/Tool.js"
+import { ofCaller } from "../tool/definition/ToolCombinators.js"
 import * as ToolSet from "../tool/definition/ToolSet.js"
-import * as Elicitation from "../tool/Elicitation.js"
 import * as Agent from "./definition/Agent.js"
 
-class ClientToolFailure extends Data.TaggedError("ClientToolFailure")<{ readonly message: string }> {}
-
-const handle = ({ expiresAfter, name }: ClientTool.ClientTool, params: unknown) =>
-  Effect.flatMap(Elicitation.askClient({ name, params, expiresAfter }), (answer) => {
-    if (answer._tag !== "accept") {
-      return new ClientToolFailure({ message: answer.reason ?? "The client gave no result" })
-    }
-    const { isError, result } = answer.content
-    return isError === true ? new ClientToolFailure({ message: result }) : Effect.succeed(result)
-  })
-
 const make = (tool: ClientTool.ClientTool): Tool.Any =>
-  Either.getOrElse(
+  Either.match(
     Tool.fromJsonSchema(tool.name, {
       description: tool.description ?? "",
       parameters: tool.parameters ?? { type: "object", properties: {} },
       // A question that is asked again gets the same answer.
       idempotent: true,
       retries: 0,
-      handler: (params) => handle(tool, params)
+      handler: (params) => PageTool.call({ name: tool.name, params, expiresAfter: tool.expiresAfter, declared: false })
     }),
-    (problem) => Tool.invalid(problem)
+    {
+      onLeft: Tool.invalid,
+      onRight: ofCaller
+    }
   )
 
 /** Tools that many requests have, by their text: their schemas are compiled once. Large ones are not kept. */

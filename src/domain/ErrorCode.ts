@@ -56,6 +56,7 @@ export const table = {
   LEX_ERR_AGT_127: "ToolCompensationError",
   LEX_ERR_AGT_128: "AgentEntityError",
   LEX_ERR_AGT_129: "StepTooLargeError",
+  LEX_ERR_AGT_130: "PageToolError",
   LEX_ERR_LLM_001: "LlmError",
   LEX_ERR_LLM_100: "LlmAuthenticationError",
   LEX_ERR_LLM_101: "LlmRateLimitError",

@@ -179,7 +179,14 @@ const rules: Rules = {
         ...(dependsOn === undefined ? {} : { dependsOn })
       }))
   },
-  ToolCall: { step: "shown", id: "shown", name: "shown", params: redactedParams, secret: "shown" },
+  ToolCall: {
+    step: "shown",
+    id: "shown",
+    name: "shown",
+    params: redactedParams,
+    secret: "shown",
+    clientTool: "shown"
+  },
   ToolResult: {
     step: "shown",
     id: "shown",
@@ -229,7 +236,9 @@ const rules: Rules = {
     name: "shown",
     message: (message) => SecretText.redact(message),
     form: (form) => redacted(form, none, 0) as typeof form,
-    clientTool: "shown"
+    clientTool: "shown",
+    declared: "shown",
+    params: "shown"
   },
   QuestionAnswered: {
     id: "shown",
@@ -283,7 +292,8 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  *   like `password` or `token`, and without texts that look like keys;
  * - `ToolResult`: `result` and `observation` only with `toolResults`, only of successful calls, without texts that look
  *   like keys;
- * - `QuestionAsked`: without texts that look like keys; `QuestionAnswered`: `content` only with `toolResults`;
+ * - `QuestionAsked`: without texts that look like keys, but with the arguments that its caller's tool needs;
+ *   `QuestionAnswered`: `content` only with `toolResults`;
  * - `ProviderToolUsed`: `params` without what looks like keys, `result` as that of `ToolResult`;
  * - `ToolProgress`: `message` without what looks like keys, `partial` only with `toolResults`;
  * - `Delegated`: without `message`; `GuardTriggered`: without `guard` and `reason`; `MemoryRecalled`: without `tokens`;

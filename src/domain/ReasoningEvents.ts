@@ -110,7 +110,9 @@ export const ToolCall = event("ToolCall", {
   id: Schema.String,
   name: Schema.String,
   params: Schema.Unknown,
-  secret: Schema.optional(Schema.Array(Schema.String))
+  secret: Schema.optional(Schema.Array(Schema.String)),
+  /** The caller of the run is to run it, once `QuestionAsked` asks for its result. */
+  clientTool: Schema.optional(Schema.Literal(true))
 })
 /**
  * @since 0.1.0
@@ -174,7 +176,11 @@ export const QuestionAsked = event("QuestionAsked", {
   message: Schema.String,
   form: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   /** The caller of the run is to run its tool, and to answer with the result. */
-  clientTool: Schema.optional(Schema.Literal(true))
+  clientTool: Schema.optional(Schema.Literal(true)),
+  /** That tool is one of the agent (`PageTool`), and not of the request. */
+  declared: Schema.optional(Schema.Literal(true)),
+  /** The arguments of that tool, as it takes them. */
+  params: Schema.optional(Schema.Unknown)
 })
 /**
  * @since 0.1.0

@@ -84,6 +84,11 @@ export interface SamplingOptions {
   readonly maxRequests?: number | undefined
   /** Maximum tokens of an answer, whatever the server asks for. Default 4,096. */
   readonly maxTokens?: number | undefined
+  /**
+   * Whether servers may give the model tools, which they run themselves (`sampling.tools`, 2025-11-25). Each round of
+   * calls is a request of its own. Default `true`.
+   */
+  readonly tools?: boolean | undefined
 }
 
 /**
@@ -157,7 +162,7 @@ const connection = (
 ): Effect.Effect<Service, McpError, Scope.Scope> =>
   Effect.flatMap(Effect.serviceOption(ApprovalGate.ApprovalGate), (gate) => {
     const { reconnect, sampling = false } = options
-    const { maxRequests = 5, maxTokens = 4096 } = typeof sampling === "boolean" ? {} : sampling
+    const { maxRequests = 5, maxTokens = 4096, tools = true } = typeof sampling === "boolean" ? {} : sampling
     const hasInbox = Option.exists(gate, ({ elicit }) => elicit !== undefined)
     return McpConnection.make({
       server,
@@ -183,7 +188,7 @@ const connection = (
           connectTimeout: millis(options.connectTimeout ?? "30 seconds"),
           roots: options.roots,
           elicitation: options.elicitation ?? hasInbox,
-          sampling: sampling === false ? undefined : { maxTokens }
+          sampling: sampling === false ? undefined : { maxTokens, tools }
         })
     })
   })

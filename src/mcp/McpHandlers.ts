@@ -6,14 +6,14 @@
  */
 import * as Version from "../domain/Version.js"
 import type { Flights } from "./McpFlights.js"
+import * as McpSampleWire from "./McpSampleWire.js"
 import type { Sdk } from "./McpSdk.js"
-import * as McpWire from "./McpWire.js"
 
 export interface Options {
   readonly roots: ReadonlyArray<{ readonly uri: string; readonly name?: string | undefined }> | undefined
   readonly elicitation: boolean
   /** Absent: no model answers. */
-  readonly sampling: { readonly maxTokens: number } | undefined
+  readonly sampling: McpSampleWire.Options | undefined
 }
 
 /** The code of the protocol for a request that was refused. */
@@ -30,7 +30,7 @@ export const makeClient = (
       capabilities: {
         ...(roots === undefined ? {} : { roots: {} }),
         ...(elicitation ? { elicitation: { form: { applyDefaults: true } } } : {}),
-        ...(sampling === undefined ? {} : { sampling: {} })
+        ...(sampling === undefined ? {} : { sampling: sampling.tools ? { tools: {} } : {} })
       }
     }
   )
@@ -43,12 +43,11 @@ export const makeClient = (
   }
   if (sampling !== undefined) {
     client.setRequestHandler(sdk.CreateMessageRequestSchema, async ({ params }, { signal }) => {
-      const request = McpWire.sampleRequest(params, sampling.maxTokens)
-      if (request === undefined) throw new sdk.McpError(INVALID, "The client answers no tools and no such content")
+      const request = McpSampleWire.request(params, sampling)
+      if (request === undefined) throw new sdk.McpError(INVALID, "The client takes no such tools, or no such content")
       const sampled = await flights.sample(request, signal)
       if (sampled === undefined) throw new sdk.McpError(REFUSED, "The request was refused")
-      const { model, stopReason, text } = sampled
-      return { role: "assistant", content: { type: "text", text }, model, stopReason }
+      return McpSampleWire.result(sampled, request.tools !== undefined)
     })
   }
   if (roots !== undefined) {

@@ -7,14 +7,14 @@
 import * as Predicate from "effect/Predicate"
 import type * as McpClient from "../skill/mcp/McpClient.js"
 
-type Fields = Readonly<Record<string, unknown>>
+export type Fields = Readonly<Record<string, unknown>>
 
-const text = (u: unknown): string | undefined => (typeof u === "string" ? u : undefined)
+export const text = (u: unknown): string | undefined => (typeof u === "string" ? u : undefined)
 const flag = (u: unknown): boolean | undefined => (typeof u === "boolean" ? u : undefined)
-const amount = (u: unknown): number | undefined => (typeof u === "number" && Number.isFinite(u) ? u : undefined)
+export const amount = (u: unknown): number | undefined => (typeof u === "number" && Number.isFinite(u) ? u : undefined)
 
 /** Absent fields stay absent. */
-const defined = <A extends object>(fields: A): A => {
+export const defined = <A extends object>(fields: A): A => {
   const result: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(fields)) if (value !== undefined) result[key] = value
   return result as A
@@ -113,7 +113,7 @@ const contents = (fields: Fields): McpClient.ResourceContents | undefined => {
 }
 
 /** Unknown kinds, present or future, are named instead of dropped. */
-const content = (fields: Fields): McpClient.ContentBlock => {
+export const content = (fields: Fields): McpClient.ContentBlock => {
   const { data, mimeType, type } = fields
   switch (type) {
     case "text":
@@ -196,27 +196,6 @@ export const promptResult = (u: unknown): McpClient.PromptResult | undefined => 
 
 export const readContents = (u: unknown): ReadonlyArray<McpClient.ResourceContents> | undefined =>
   Predicate.isReadonlyRecord(u) ? entries(u["contents"], contents) : undefined
-
-/** Absent for what is no question to a model alone: tools, and content of tools. */
-export const sampleRequest = (params: Fields, maxTokens: number): McpClient.SampleRequest | undefined => {
-  if (params["tools"] !== undefined || !Array.isArray(params["messages"])) return undefined
-  const messages: Array<McpClient.SampleRequest["messages"][number]> = []
-  for (const { content: given, role } of params["messages"] as ReadonlyArray<Fields>) {
-    const blocks = Array.isArray(given) ? given : [given]
-    if ((role !== "user" && role !== "assistant") || blocks.some(({ type }) => !/^(text|image|audio)$/.test(type))) {
-      return undefined
-    }
-    messages.push({ role, content: entries(blocks, content) ?? [] })
-  }
-  const asked = amount(params["maxTokens"]) ?? maxTokens
-  const temperature = amount(params["temperature"])
-  return defined({
-    system: text(params["systemPrompt"]),
-    messages,
-    maxTokens: Math.max(1, Math.min(asked, maxTokens)),
-    temperature: temperature === undefined ? undefined : Math.max(0, Math.min(temperature, 2))
-  })
-}
 
 export const progress = (fields: Fields): McpClient.Progress | undefined => {
   const done = amount(fields["progress"])

@@ -9,8 +9,9 @@ import * as Layer from "effect/Layer"
 import * as SecretText from "../internal/text/SecretText.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import * as QuestionForm from "../tool/approval/QuestionForm.js"
+import * as ClientTool from "../tool/definition/ClientTool.js"
 import type { Approver, Decision } from "./PromiseApproval.js"
-import type { Elicited, Elicitor } from "./PromiseElicitation.js"
+import type { ClientCaller, Elicited, Elicitor } from "./PromiseElicitation.js"
 
 const toDecision = (decision: Decision): ApprovalGate.ApprovalDecision => {
   const { approved, params, reason } = typeof decision === "boolean" ? { approved: decision } : decision
@@ -58,8 +59,10 @@ const toAnswer = (answer: Elicited): ApprovalGate.ApprovalDecision => {
 /** Calls of a function for one question. */
 const maxCalls = 3
 
+type Elicit = NonNullable<ApprovalGate.Service["elicit"]>
+
 const elicitBy =
-  (elicit: Elicitor): NonNullable<ApprovalGate.Service["elicit"]> =>
+  (elicit: Elicitor): Elicit =>
   ({ params: _, question, ...request }, check) => {
     if (question === undefined) return Effect.succeed(unanswered)
     const ask = (issues: QuestionForm.Issues, calls: number): Effect.Effect<ApprovalGate.ApprovalDecision> =>
@@ -79,21 +82,50 @@ const elicitBy =
     return ask([], 1)
   }
 
+const nobody = ApprovalGate.cancel({ reason: "Nobody can be asked" })
+
+/** Makes the calls of the client, and leaves other questions. */
+const callBy =
+  (callClient: ClientCaller, other: Elicit | undefined): Elicit =>
+  (request, check) => {
+    const { question, reason: _, ...call } = request
+    if (question?.clientTool !== true) return other?.(request, check) ?? Effect.succeed(nobody)
+    const make = async (signal: AbortSignal): Promise<ClientTool.Result> => {
+      try {
+        return ClientTool.toResult(await callClient(call, { signal }))
+      } catch (error) {
+        return ClientTool.toResult(error instanceof Error ? error.message : String(error), true)
+      }
+    }
+    return called("client", make, unanswered, (params) => ApprovalGate.approve({ params }))
+  }
+
+/** Functions that decide for the program. */
+interface Functions {
+  readonly approve?: Approver | undefined
+  readonly callClient?: ClientCaller | undefined
+  readonly elicit?: Elicitor | undefined
+}
+
 /** Functions decide; what none decides is left to the layer below, or denied. */
 export const make = (
-  { approve, elicit }: { readonly approve?: Approver | undefined; readonly elicit?: Elicitor | undefined },
+  { approve, callClient, elicit }: Functions,
   below: Layer.Layer<ApprovalGate.ApprovalGate, any, any> = ApprovalGate.layerDeny
 ): Layer.Layer<ApprovalGate.ApprovalGate, any, any> =>
   Layer.effect(
     ApprovalGate.ApprovalGate,
-    Effect.map(ApprovalGate.ApprovalGate, (gate) => ({
-      ...gate,
-      ...(approve === undefined
-        ? {}
-        : {
-            request: (request: ApprovalGate.ApprovalRequest) =>
-              called("approver", (signal) => approve(request, { signal }), undecided, toDecision)
-          }),
-      ...(elicit === undefined ? {} : { elicit: elicitBy(elicit) })
-    }))
+    Effect.map(ApprovalGate.ApprovalGate, (gate) => {
+      const asked = elicit === undefined ? gate.elicit : elicitBy(elicit)
+      const answered = callClient === undefined ? asked : callBy(callClient, asked)
+      return {
+        ...gate,
+        ...(approve === undefined
+          ? {}
+          : {
+              request: (request: ApprovalGate.ApprovalRequest) =>
+                called("approver", (signal) => approve(request, { signal }), undecided, toDecision)
+            }),
+        ...(answered === undefined ? {} : { elicit: answered })
+      }
+    })
   ).pipe(Layer.provide(below))

@@ -16,7 +16,7 @@ import type * as SessionManager from "../session/manager/SessionManager.js"
 import * as Job from "./Job.js"
 import * as ModelLayer from "./ModelLayer.js"
 import type { Approver } from "./PromiseApproval.js"
-import type { Elicitor } from "./PromiseElicitation.js"
+import type { ClientCaller, Elicitor } from "./PromiseElicitation.js"
 import type { Model } from "./PromiseModel.js"
 
 /**
@@ -39,6 +39,11 @@ export interface RuntimeOptions<R = never> {
   readonly approve?: Approver | undefined
   /** Answers questions of tools, in place of `collaborators.approvals`. Default: a tool that asks fails. */
   readonly elicit?: Elicitor | undefined
+  /**
+   * Makes calls of `pageTool` and `clientTools`, in place of `collaborators.approvals`. Default: they are questions to
+   * `elicit`.
+   */
+  readonly callClient?: ClientCaller | undefined
   /** Any other collaborator: guards, governance, approvals, hooks, run log, … (`Agents.layerWith`). */
   readonly collaborators?: Omit<Agents.Replaceable, "sessions" | "memory"> | undefined
   /** Services that tools require; its resources are released by `close`. */
@@ -80,14 +85,14 @@ const sessionsInProcess = Layer.unwrapEffect(
   )
 )
 
-const approvalsBy = <R>({ approve, collaborators, elicit }: RuntimeOptions<R>) =>
-  Layer.unwrapEffect(Effect.map(approvals, ({ make }) => make({ approve, elicit }, collaborators?.approvals)))
+const approvalsBy = <R>({ collaborators, ...functions }: RuntimeOptions<R>) =>
+  Layer.unwrapEffect(Effect.map(approvals, ({ make }) => make(functions, collaborators?.approvals)))
 
 const layerOf = <R>(options: RuntimeOptions<R>): Layer.Layer<AgentExecutor.AgentExecutor | R, unknown> => {
-  const { approve, collaborators, config, elicit, memory, sessions } = options
+  const { approve, callClient, collaborators, config, elicit, memory, sessions } = options
   const given: Agents.Replaceable = {
     ...collaborators,
-    ...(approve === undefined && elicit === undefined ? {} : { approvals: approvalsBy(options) }),
+    ...((approve ?? callClient ?? elicit) === undefined ? {} : { approvals: approvalsBy(options) }),
     sessions: sessions === true ? sessionsInProcess : sessions,
     memory
   }

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { StandardSchema } from "../internal/text/StandardSchema.js"
 import * as Run from "../observability/Run.js"
+import * as PageTool from "../tool/client/PageTool.js"
 import { stringify } from "../tool/definition/Observation.js"
 import * as Tool from "../tool/definition/Tool.js"
 import type * as Elicitation from "../tool/Elicitation.js"
@@ -97,3 +98,28 @@ export const tool = <const P extends Tool.Parameters = {}, A = unknown>(
       })
   })
 }
+
+/**
+ * A tool that the program which runs the agent executes (`callClient` of the agent), a page by `useChat`, or whoever
+ * follows the run. A call without a result is a failure that the model reads.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { createAgent, pageTool } from "effect-lexigram/promise"
+ *
+ * const locate = pageTool({ name: "locate", description: "Where the user is" })
+ *
+ * const guide = createAgent({
+ *   name: "guide",
+ *   model: { provider: "openai", model: "gpt-4.1-mini" },
+ *   tools: [locate],
+ *   callClient: ({ tool }) => (tool === "locate" ? "Delft" : Promise.reject(new Error("There is no such tool")))
+ * })
+ * ```
+ */
+export const pageTool = <const P extends Tool.Parameters = {}, A = string>({
+  name,
+  ...options
+}: { readonly name: string } & PageTool.Options<P, A>): PageTool.PageTool<P, A> => PageTool.make(name, options)

@@ -182,11 +182,17 @@ export const approve = (
     return decision
   })
 
+/** A call that the caller of the run makes. */
+interface ClientCall {
+  readonly params: unknown
+  readonly declared: boolean
+}
+
 /** Asks, and returns the answer as it was given. */
 const elicit = (
   { expiresAfter, message }: Omit<Options<never>, "schema">,
   { decode, form }: QuestionForm.Compiled,
-  client?: { readonly params: unknown } | undefined
+  client?: ClientCall | undefined
 ): Effect.Effect<Answer<unknown>, ElicitationError> =>
   Effect.gen(function* () {
     const call = yield* ToolProgress.CurrentCall
@@ -197,7 +203,8 @@ const elicit = (
     const question: ApprovalGate.Question = {
       message: Observation.truncate(message, maxMessage).text,
       form,
-      ...(client === undefined ? {} : { clientTool: true })
+      ...(client === undefined ? {} : { clientTool: true }),
+      ...(client?.declared === true ? { declared: true } : {})
     }
     const limit = expiresAfter === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(expiresAfter)
     const expiresAt = (yield* Clock.currentTimeMillis) + limit
@@ -213,7 +220,8 @@ const elicit = (
       gate(request, (content) => Effect.match(decode(content), { onFailure: (issues) => issues, onSuccess: () => [] }))
     )
     const event = { id: request.id, toolCallId: call.id, name: call.name }
-    const wait = run.unsafeEmit({ _tag: "QuestionAsked", ...event, ...question })
+    const params = client === undefined ? {} : { params: client.params }
+    const wait = run.unsafeEmit({ _tag: "QuestionAsked", ...event, ...question, ...params })
     const decision = yield* waiting(call, Run.emitMeanwhile(wait, asked))
     const answer = answerOf(decision)
     const { _tag: action, ...rest } = answer
@@ -231,7 +239,7 @@ const answerOf = (decision: ApprovalGate.ApprovalDecision): Answer<unknown> => {
 const asked = <A>(
   options: Omit<Options<never>, "schema">,
   made: Either.Either<QuestionForm.Compiled, string>,
-  client?: { readonly params: unknown } | undefined
+  client?: ClientCall | undefined
 ): Effect.Effect<Answer<A>, ElicitationError> =>
   Either.isLeft(made)
     ? noForm(made.left)
@@ -293,24 +301,23 @@ export const askJsonSchema = ({
   Effect.suspend(() => asked<Readonly<Record<string, unknown>>>(options, QuestionForm.makeForeign(schema)))
 
 /**
- * Asks the caller of the run for the result of its own tool.
+ * Asks the caller of the run for the result of its own tool, or of one that the agent declares.
  *
  * @internal
  */
 export const askClient = ({
   expiresAfter,
   name,
-  params
-}: {
+  ...call
+}: ClientCall & {
   readonly name: string
-  readonly params: unknown
   readonly expiresAfter: Duration.DurationInput | undefined
 }): Effect.Effect<Answer<ClientTool.Result>, ElicitationError> =>
   Effect.suspend(() =>
     asked<ClientTool.Result>(
       { message: `The client runs the tool "${name}"`, expiresAfter },
       QuestionForm.make(ClientTool.Result),
-      { params }
+      call
     )
   )
 

@@ -208,7 +208,8 @@ const emitCall = ({ call, name, options, progress, run, tool }: Running): Effect
     id: call.id,
     name,
     params: call.params,
-    ...(secret === undefined ? {} : { secret })
+    ...(secret === undefined ? {} : { secret }),
+    ...(tool?.erased.isClient === true ? { clientTool: true as const } : {})
   })
 }
 

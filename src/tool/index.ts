@@ -90,6 +90,13 @@ export * as ModuleGraph from "./ModuleGraph.js"
 export * as Observation from "./definition/Observation.js"
 
 /**
+ * Tools that an agent declares and the caller of its run executes: a page, an app, or a program that follows the run.
+ *
+ * @since 0.1.0
+ */
+export * as PageTool from "./client/PageTool.js"
+
+/**
  * Requests for approval that wait until they are answered from outside: on a page, in a chat, days later.
  *
  * @since 0.1.0

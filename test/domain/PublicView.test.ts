@@ -43,7 +43,8 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     id: "id",
     name: "name",
     params: { city: "city", pin: "pin", deep: [{ pin: "pin", api_key: "api_key" }] },
-    secret: ["pin"]
+    secret: ["pin"],
+    clientTool: true
   },
   ToolResult: {
     _tag: "ToolResult",
@@ -76,7 +77,9 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     name: "name",
     message: "Which seat? api_key=abcdefgh",
     form: { properties: { row: { type: "integer", description: "api_key=abcdefgh" } } },
-    clientTool: true
+    clientTool: true,
+    declared: true,
+    params: { token: "its own" }
   },
   QuestionAnswered: {
     _tag: "QuestionAnswered",
@@ -175,7 +178,8 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
     id: "id",
     name: "name",
     params: { city: "city", pin: REDACTED, deep: [{ pin: REDACTED, api_key: REDACTED }] },
-    secret: ["pin"]
+    secret: ["pin"],
+    clientTool: true
   },
   ToolResult: {
     step: 1,
@@ -205,7 +209,9 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
     name: "name",
     message: `Which seat? api_key=${REDACTED}`,
     form: { properties: { row: { type: "integer", description: `api_key=${REDACTED}` } } },
-    clientTool: true
+    clientTool: true,
+    declared: true,
+    params: { token: "its own" }
   },
   QuestionAnswered: {
     id: "id",
@@ -290,7 +296,10 @@ const open: { readonly [T in AgentEvent.Tag]?: ReadonlyArray<string> } = {
   ToolResult: ["id", "name"],
   ApprovalRequested: ["id", "toolCallId", "name", "params.city", "reason"],
   ApprovalResolved: ["id", "toolCallId", "reason"],
-  QuestionAsked: ["id", "toolCallId", "name", "message", "form.properties.row.type", "form.properties.row.description"],
+  QuestionAsked: [
+    ...["id", "toolCallId", "name", "message", "form.properties.row.type", "form.properties.row.description"],
+    "params.token"
+  ],
   QuestionAnswered: ["id", "toolCallId", "name", "reason", "action"],
   Delegated: ["toAgent", "childRunId"],
   UsageReported: ["finishReason"],

@@ -16,6 +16,7 @@ import {
   createRuntime,
   type Decision,
   type Elicitor,
+  pageTool,
   tool
 } from "../../src/promise/index.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -105,6 +106,67 @@ describe("approve", () => {
       agent.run("hi", { signal: controller.signal }).catch(() => agent.close())
     })
     assert.isTrue(await told)
+  })
+})
+
+describe("callClient", () => {
+  const locate = pageTool({
+    name: "locate",
+    description: "Where the user is",
+    parameters: z.object({ exact: z.boolean() }),
+    success: z.object({ city: z.string() })
+  })
+  const color = { name: "color", parameters: { type: "object" } }
+  const calling = {
+    calls: [
+      { name: "locate", params: { exact: true } },
+      { name: "color", params: { name: "red" } }
+    ]
+  }
+  const called = async (functions: Partial<AgentOptions>) => {
+    const { model } = recorded(calling, "ok")
+    await using agent = createAgent({ name: "a", model, tools: [locate], ...functions } as AgentOptions)
+    const { toolCalls } = await agent.run("hi", { clientTools: [color] })
+    return toolCalls.map(({ isFailure, observation, result }) => (isFailure ? observation : result))
+  }
+
+  it("makes the calls of page tools and of the tools of a request", async () => {
+    const made: Array<unknown> = []
+    const results = await called({
+      callClient: async ({ params, tool }, { signal }) => {
+        made.push([tool, params, signal.aborted])
+        if (tool === "locate") return { city: "Delft", more: 1 }
+        throw new Error("There is no such color")
+      }
+    })
+    assert.sameDeepMembers(made, [
+      ["locate", { exact: true }, false],
+      ["color", { name: "red" }, false]
+    ])
+    assert.deepStrictEqual(results, [{ city: "Delft" }, 'Error: "color" failed: There is no such color'])
+  })
+
+  it("fails a call whose result is none", async () => {
+    const results = await called({ callClient: ({ tool }) => (tool === "locate" ? { city: 7 } : 7n) })
+    assert.include(String(results[0]), "The result does not fit")
+    assert.include(String(results[1]), "BigInt")
+  })
+
+  it("leaves questions to `elicit`, which has the calls too where nothing makes them", async () => {
+    const elicit: Elicitor = () => ({ action: "accept", content: { result: '{"city":"Ghent"}' } })
+    assert.deepStrictEqual((await called({ elicit }))[0], { city: "Ghent" })
+    assert.deepStrictEqual((await called({ elicit, callClient: () => ({ city: "Delft" }) }))[0], { city: "Delft" })
+    const ask = tool({
+      name: "ask",
+      description: "Asks",
+      execute: async (_, { ask }) => (await ask({ message: "Who?", schema: z.object({ name: z.string() }) }))._tag
+    })
+    const asking = { calls: [{ name: "ask" }] }
+    const { result } = await asked({ tools: [ask], callClient: () => "x" }, asking, "ok")
+    assert.strictEqual(result.toolCalls[0]?.result, "cancel")
+    const answer: Elicitor = () => ({ action: "accept", content: { name: "Ann" } })
+    const other = await asked({ tools: [ask], callClient: () => "x", elicit: answer }, asking, "ok")
+    assert.strictEqual(other.result.toolCalls[0]?.result, "accept")
   })
 })
 

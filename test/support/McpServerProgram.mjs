@@ -145,11 +145,36 @@ const tools = (session, server) => ({
         const request = { method: "sampling/createMessage", params: asked }
         said.push(
           await extra
-            .sendRequest(request, Types.CreateMessageResultSchema)
+            .sendRequest(request, Types.CreateMessageResultWithToolsSchema)
             .then(JSON.stringify, (error) => error.message)
         )
       }
       return text(said.join("\n"))
+    }
+  },
+  dial_sample: {
+    description: "Asks the model, which may turn a dial",
+    inputSchema: anything,
+    run: async ({ tools, ...params }, extra) => {
+      const messages = [{ role: "user", content: { type: "text", text: "Turn it up" } }]
+      const inputSchema = { type: "object", properties: { by: { type: "number" } }, required: ["by"] }
+      const dial = { name: "dial", description: "Turns\u202e it", inputSchema }
+      for (;;) {
+        const asked = { messages, maxTokens: 50, tools: tools ?? [dial], ...params }
+        const request = { method: "sampling/createMessage", params: asked }
+        const answer = await extra
+          .sendRequest(request, Types.CreateMessageResultWithToolsSchema)
+          .catch((error) => error.message)
+        if (answer.stopReason !== "toolUse") return text(JSON.stringify(answer))
+        const uses = answer.content.filter(({ type }) => type === "tool_use")
+        const results = uses.map(({ id, input }) => ({
+          type: "tool_result",
+          toolUseId: id,
+          content: [{ type: "text", text: input.by > 5 ? "too\u202e far" : `turned by ${input.by}` }],
+          isError: input.by > 5
+        }))
+        messages.push({ role: "assistant", content: answer.content }, { role: "user", content: results })
+      }
     }
   },
   touch: {

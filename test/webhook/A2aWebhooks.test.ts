@@ -13,6 +13,7 @@ import { A2aPush } from "../../src/a2a/A2aPush.js"
 import * as A2aServer from "../../src/a2a/A2aServer.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
+import * as DurableCluster from "../../src/cluster/DurableCluster.js"
 import { RunId, UserId } from "../../src/domain/Ids.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as InMemoryFactStore from "../../src/memory/facts/InMemoryFactStore.js"
@@ -23,7 +24,7 @@ import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionSto
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as Elicitation from "../../src/tool/Elicitation.js"
 import * as A2aWebhooks from "../../src/webhook/A2aWebhooks.js"
-import { say, start } from "../durable/DurableProcesses.js"
+import { ann, asked, call, type Ports, say, start, untilAsleep } from "../durable/DurableProcesses.js"
 import { clientOf, refused, said, send } from "../support/A2aClients.js"
 import * as AgentServers from "../support/AgentServers.js"
 import * as InnerApproval from "../support/InnerApproval.js"
@@ -279,35 +280,50 @@ describe("push notifications of A2A, with the client of its SDK", () => {
   )
 })
 
+/** A process with push notifications, over the engine of workflows or over a cluster. */
+const processOf = (
+  client: SqlBackends.SqlBackend["layer"],
+  model: LlmClient.Service,
+  agents: ReadonlyArray<Agent.Any> = [helper],
+  ports?: Ports
+) =>
+  Effect.gen(function* () {
+    const { end, within } = yield* start(client, { agents }, model, undefined, ports)
+    const scope = yield* Scope.make()
+    const context = yield* within(Layer.buildWithScope(A2aWebhooks.layer(here), scope))
+    return {
+      within,
+      push: Context.get(context, A2aPush),
+      end: Effect.zipRight(Scope.close(scope, Exit.void), end)
+    }
+  })
+
+const modelOf = (complete: LlmClient.Service["complete"]): LlmClient.Service => ({
+  provider: "test",
+  model: "m",
+  complete
+})
+
+const task = { runId: RunId.make("run"), userId: UserId.make("ann"), agent: "helper" }
+
 SqlBackends.suite("push notifications of a durable run", (backend) => {
   it.scopedLive("are sent by another process when that of the run has ended", () =>
     Effect.gen(function* () {
       const { got, url } = yield* receiver()
       const asked = yield* Deferred.make<void>()
-      const model = (before: Effect.Effect<unknown>): LlmClient.Service => ({
-        provider: "test",
-        model: "m",
-        complete: () => Effect.as(before, say("hi"))
-      })
-      const process = (client: typeof backend.layer, before: Effect.Effect<unknown>) =>
-        Effect.gen(function* () {
-          const { end, within } = yield* start(client, { agents: [helper] }, model(before))
-          const scope = yield* Scope.make()
-          const context = yield* within(Layer.buildWithScope(A2aWebhooks.layer(here), scope))
-          return {
-            within,
-            push: Context.get(context, A2aPush),
-            end: Effect.zipRight(Scope.close(scope, Exit.void), end)
-          }
-        })
-      const task = { runId: RunId.make("run"), userId: UserId.make("ann"), agent: "helper" }
-      const one = yield* process(backend.layer, Effect.zipRight(Deferred.succeed(asked, undefined), Effect.never))
+      const one = yield* processOf(
+        backend.layer,
+        modelOf(() => Effect.zipRight(Deferred.succeed(asked, undefined), Effect.never))
+      )
       yield* one.within(Runs.start({ agent: "helper", input: "hello", userId: "ann", runId: "run" }))
       yield* one.push.create(task, { url, token: "mine" })
       yield* Deferred.await(asked)
       yield* one.end
       assert.strictEqual(yield* Queue.size(got), 0)
-      const two = yield* process(backend.kept, Effect.void)
+      const two = yield* processOf(
+        backend.kept,
+        modelOf(() => Effect.succeed(say("hi")))
+      )
       assert.lengthOf(yield* two.push.list(task), 1)
       const told = yield* Queue.take(got)
       assert.strictEqual(told.headers["x-a2a-notification-token"], "mine")
@@ -322,6 +338,68 @@ SqlBackends.suite("push notifications of a durable run", (backend) => {
         )
       )
       assert.isEmpty(yield* two.push.list(task))
+      yield* two.end
+    })
+  )
+
+  const places: ReadonlyArray<readonly [string, Ports | undefined]> = [
+    ["over the engine", undefined],
+    ["in a cluster", DurableCluster.layerSingle({ shards: 1, poll: "20 millis", drain: "20 millis" })]
+  ]
+  for (const [place, ports] of places) {
+    it.scopedLive(`go on in another process once the task has waited for a person in the first, ${place}`, () =>
+      Effect.gen(function* () {
+        const { got, url } = yield* receiver()
+        const pay = Tool.make("pay", {
+          description: "Pays",
+          requiresApproval: true,
+          handler: () => Effect.succeed("paid")
+        })
+        const agents = [Agent.make("helper", { tools: [pay] })]
+        const model = modelOf(({ messages }) =>
+          Effect.succeed(messages.at(-1)?.role === "user" ? call(["pay", {}]) : say("done"))
+        )
+        const one = yield* processOf(backend.layer, model, agents, ports)
+        yield* one.within(Runs.start({ agent: "helper", input: "hello", userId: "ann", runId: "run" }))
+        yield* one.push.create(task, { url, token: "mine" })
+        const waiting = yield* Queue.take(got)
+        assert.strictEqual(stateOf(waiting), TaskState.TASK_STATE_INPUT_REQUIRED)
+        yield* one.within(untilAsleep("run"))
+        yield* one.end
+        const two = yield* processOf(backend.kept, model, agents, ports)
+        const { id } = yield* two.within(asked)
+        yield* two.within(Runs.answer(id, { _tag: "Approved" }, ann))
+        // A process that ends before it keeps that a notification was taken leaves it to be sent again.
+        const ended = yield* Effect.repeat(Queue.take(got), {
+          until: (next) => stateOf(next) === TaskState.TASK_STATE_COMPLETED
+        })
+        assert.strictEqual(ended.headers["x-a2a-notification-token"], "mine")
+        assert.include(ended.body, "done")
+        yield* two.end
+        assert.strictEqual(yield* Queue.size(got), 0)
+      })
+    )
+  }
+
+  it.scopedLive("are sent by another process of the cluster when that of the run has ended", () =>
+    Effect.gen(function* () {
+      const [, ports] = places[1] as (typeof places)[number]
+      const { got, url } = yield* receiver()
+      const begun = yield* Deferred.make<void>()
+      const one = yield* processOf(
+        backend.layer,
+        modelOf(() => Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never)),
+        [helper],
+        ports
+      )
+      yield* one.within(Runs.start({ agent: "helper", input: "hello", userId: "ann", runId: "run" }))
+      yield* one.push.create(task, { url, token: "mine" })
+      yield* Deferred.await(begun)
+      yield* one.end
+      assert.strictEqual(yield* Queue.size(got), 0)
+      const model = modelOf(() => Effect.succeed(say("hi")))
+      const two = yield* processOf(backend.kept, model, [helper], ports)
+      assert.strictEqual(stateOf(yield* Queue.take(got)), TaskState.TASK_STATE_COMPLETED)
       yield* two.end
     })
   )

@@ -77,7 +77,7 @@ const interruptOf = (record: ApprovalRecord): AgUiEvents.Interrupt => {
         reason: "input_required",
         message: question.message,
         responseSchema: question.form,
-        metadata: { lexigram: { agent, tool } }
+        metadata: { lexigram: { agent, tool, ...(question.clientTool === true ? { params } : {}) } }
       }
 }
 
@@ -152,7 +152,7 @@ export class AgUiFollow {
       const call = held.get(id)
       if (call !== undefined) {
         held.delete(id)
-        const isOwn = event._tag === "QuestionAsked" && event.clientTool === true
+        const isOwn = event._tag === "QuestionAsked" && CallerTools.isGiven(event)
         push(isOwn ? call : PublicView.fromEvent(call, this.options.view))
       }
       push(PublicView.fromEvent(event, this.options.view))

@@ -44,7 +44,13 @@ const asked = (record: ApprovalRecord): AgentEvent => {
         ...(secret === undefined ? {} : { secret }),
         ...(reason === undefined ? {} : { reason })
       }
-    : { _tag: "QuestionAsked", ...metaOf(record), name: tool, ...question }
+    : {
+        _tag: "QuestionAsked",
+        ...metaOf(record),
+        name: tool,
+        ...question,
+        ...(question.clientTool === true ? { params } : {})
+      }
 }
 
 const answered = (record: ApprovalRecord): AgentEvent => {

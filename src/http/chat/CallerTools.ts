@@ -6,8 +6,10 @@
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
+import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import * as ApprovalGate from "../../tool/approval/ApprovalGate.js"
 import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
-import type { ClientTool } from "../../tool/definition/ClientTool.js"
+import * as ClientTool from "../../tool/definition/ClientTool.js"
 
 /** The most tools of a request. */
 const MOST_TOOLS = 128
@@ -47,7 +49,7 @@ export const list = <A, I>(tool: Schema.Schema<A, I>) => Schema.Array(tool).pipe
 export const toClientTools = (
   tools: ReadonlyArray<Given>,
   expiresAfter: Duration.DurationInput
-): { readonly clientTools?: ReadonlyArray<ClientTool> } => {
+): { readonly clientTools?: ReadonlyArray<ClientTool.ClientTool> } => {
   if (tools.length === 0) return {}
   const millis = Duration.toMillis(expiresAfter)
   return {
@@ -61,8 +63,31 @@ export const toClientTools = (
 }
 
 /**
- * Whether a request waits for a call that the caller of its run makes.
+ * Whether a question is a call of a tool that a request brought. A tool that the agent declares is unknown to clients
+ * of these protocols: they are asked for its result as for any other answer.
  *
  * @category predicates
  */
-export const isClientCall = ({ request }: ApprovalRecord): boolean => request.question?.clientTool === true
+export const isGiven = (question: Pick<ApprovalGate.Question, "clientTool" | "declared"> | undefined): boolean =>
+  question?.clientTool === true && question.declared !== true
+
+/**
+ * Whether a request waits for a call of a tool that a request brought.
+ *
+ * @category predicates
+ */
+export const isClientCall = ({ request }: ApprovalRecord): boolean => isGiven(request.question)
+
+/**
+ * The answer of a call: its result, or why it failed. What is no text is given as JSON.
+ *
+ * @category conversions
+ */
+export const toDecision = (result: unknown, isError = false): ApprovalGate.ApprovalDecision =>
+  ApprovalGate.approve({ params: ClientTool.toResult(result, isError) })
+
+/**
+ * @category predicates
+ */
+export const isSame = (given: ApprovalGate.ApprovalDecision, now: ApprovalGate.ApprovalDecision): boolean =>
+  CanonicalJson.hash(given) === CanonicalJson.hash(now)

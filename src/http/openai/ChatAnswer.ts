@@ -6,6 +6,7 @@
  */
 import type { AgentEvent, FinishReason } from "../../domain/AgentEvent.js"
 import type { ApiError } from "../api/ApiError.js"
+import * as CallerTools from "../chat/CallerTools.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
 
 const BREAK = "\n\n"
@@ -92,7 +93,7 @@ export class ChatAnswer {
         this.params.delete(event.id)
         return ""
       case "QuestionAsked":
-        if (event.clientTool === true) {
+        if (CallerTools.isGiven(event)) {
           const args = JSON.stringify(this.params.get(event.toolCallId) ?? {})
           this.calls.set(event.id, { id: event.id, name: event.name, arguments: args })
         } else this.requests.set(event.id, event.name)

@@ -11,8 +11,6 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { RunRecord } from "../../agent/record/RunRecord.js"
 import type * as Runs from "../../agent/runs/Runs.js"
-import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
-import * as ApprovalGate from "../../tool/approval/ApprovalGate.js"
 import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import type { ClientTool } from "../../tool/definition/ClientTool.js"
@@ -60,9 +58,6 @@ export interface CallResult {
 
 const again = "Ask again without the call and its result"
 
-const isSame = (given: ApprovalGate.ApprovalDecision, now: ApprovalGate.ApprovalDecision): boolean =>
-  CanonicalJson.hash(given) === CanonicalJson.hash(now)
-
 /**
  * @category models
  */
@@ -102,9 +97,9 @@ export const answer = (
     const run = yield* Refusals.ofRun(runs.poll(first.request.runId, access))
     if (Option.isNone(run)) return yield* unknownCall
     for (const [at, { request, settlement }] of found.entries()) {
-      const decision = ApprovalGate.approve({ params: { result: results[at]?.result ?? "" } })
+      const decision = CallerTools.toDecision(results[at]?.result ?? "")
       if (settlement === undefined) yield* Refusals.ofRun(runs.answer(request.id, decision, access))
-      else if (!isSame(settlement.decision, decision)) {
+      else if (!CallerTools.isSame(settlement.decision, decision)) {
         return yield* new ApiError({
           reason: "conflict",
           message: "The call has another result, or its time is over",

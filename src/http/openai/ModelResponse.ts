@@ -15,6 +15,7 @@ import type { Usage } from "../../domain/Usage.js"
 import type { ApiError } from "../api/ApiError.js"
 import type { WaitingRequest } from "../api/ApiModels.js"
 import * as EventStream from "../api/EventStream.js"
+import * as CallerTools from "../chat/CallerTools.js"
 import type { ClientCall } from "./ChatAnswer.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
 import type { OpenAiRun } from "./OpenAiRun.js"
@@ -52,9 +53,15 @@ interface Waiting {
   readonly server_label: string
 }
 
+/** What a person is asked, with the arguments of a call that the agent leaves to its caller. */
+const askedOf = (question: WaitingRequest["question"], params: unknown): unknown =>
+  question === undefined
+    ? params
+    : { message: question.message, form: question.form, ...(question.clientTool === true ? { params } : {}) }
+
 const waitingOf = (event: Extract<AgentEvent, { readonly _tag: "ApprovalRequested" | "QuestionAsked" }>): Waiting => {
   const shown = PublicView.fromEvent(event) as typeof event
-  const asked = shown._tag === "ApprovalRequested" ? shown.params : { message: shown.message, form: shown.form }
+  const asked = askedOf(shown._tag === "ApprovalRequested" ? undefined : shown, shown.params)
   return {
     id: shown.id,
     type: "mcp_approval_request",
@@ -74,13 +81,13 @@ const callOf = ({ id, ...called }: ClientCall) => ({
 })
 
 const fromRequest = ({ agent, id, params, question, tool }: WaitingRequest) =>
-  question?.clientTool === true
+  CallerTools.isGiven(question)
     ? callOf({ id, name: tool, arguments: JSON.stringify(params) ?? "null" })
     : ({
         id,
         type: "mcp_approval_request",
         name: tool,
-        arguments: JSON.stringify(question ?? params) ?? "null",
+        arguments: JSON.stringify(askedOf(question, params)) ?? "null",
         server_label: agent
       } satisfies Waiting)
 
@@ -148,7 +155,7 @@ export class ModelResponse {
   }
 
   private readonly note = (event: AgentEvent): void => {
-    if (event._tag === "ApprovalRequested" || (event._tag === "QuestionAsked" && event.clientTool !== true)) {
+    if (event._tag === "ApprovalRequested" || (event._tag === "QuestionAsked" && !CallerTools.isGiven(event))) {
       this.asked.set(event.id, waitingOf(event))
     } else if (event._tag === "ApprovalResolved" || event._tag === "QuestionAnswered") this.asked.delete(event.id)
   }

@@ -10,30 +10,56 @@ import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
 import { ApiError } from "../api/ApiError.js"
 import type * as ApiModels from "../api/ApiModels.js"
 import * as ApprovalEndpoints from "../api/ApprovalEndpoints.js"
+import * as CallerTools from "../chat/CallerTools.js"
 import { type Chat, ChatRuns } from "../chat/ChatRuns.js"
 import type { ChatRequest } from "./UiApi.js"
-import { isTool, type ToolPart, type UiMessage } from "./UiMessage.js"
+import { isTool, lastStep, requestId, type ToolPart, type UiMessage } from "./UiMessage.js"
 import * as UiMessages from "./UiMessages.js"
 
-type Responded = Extract<ToolPart, { readonly state: "approval-responded" }>
+/** What a page answers: a decision about a call, or the output of a call that it made. */
+interface Given {
+  readonly id: string
+  readonly decision: ApprovalGate.ApprovalDecision
+  /** The call of an output. */
+  readonly call?: string
+}
 
-const respondedOf = (message: UiMessage): ReadonlyArray<Responded> =>
-  message.role === "assistant"
-    ? message.parts.filter((part): part is Responded => isTool(part) && part.state === "approval-responded")
+const givenOf = (part: ToolPart): ReadonlyArray<Given> => {
+  if (part.state === "approval-responded") {
+    const { approved, id, reason } = part.approval
+    return [{ id, decision: approved ? ApprovalGate.approve() : ApprovalGate.deny({ reason }) }]
+  }
+  const id = requestId(part)
+  if (id === undefined) return []
+  const call = part.toolCallId
+  if (part.state === "output-error") return [{ id, call, decision: CallerTools.toDecision(part.errorText, true) }]
+  return part.state === "output-available" && part.preliminary !== true
+    ? [{ id, call, decision: CallerTools.toDecision(part.output) }]
     : []
+}
+
+/** What a message answers: outputs of earlier steps have been taken. */
+const answersOf = (message: UiMessage): ReadonlyArray<Given> => {
+  if (message.role !== "assistant") return []
+  const decisions = message.parts.filter(isTool).filter(({ state }) => state === "approval-responded")
+  const outputs = lastStep(message)
+    .filter(isTool)
+    .filter(({ state }) => state !== "approval-responded")
+  return [...decisions, ...outputs].flatMap(givenOf)
+}
 
 /**
  * @category models
  */
 export class UiChats extends ChatRuns {
-  /** Starts or goes on with a run: the request has a message of the user, or decisions that the run waits for. */
+  /** Starts or goes on with a run: the request has a message of the user, or answers that the run waits for. */
   send(
     chat: Chat,
     request: ChatRequest
   ): Effect.Effect<{ readonly runId: string; readonly answered: ReadonlySet<string> }, ApiError> {
     const last = request.messages[request.messages.length - 1] as UiMessage
-    const responded = respondedOf(last)
-    if (responded.length > 0) return this.respond(chat, responded)
+    const given = answersOf(last)
+    if (given.length > 0) return this.respond(chat, given)
     if (last.role === "user") {
       return Effect.map(this.ask(chat, last, request.messages.slice(0, -1)), (runId) => ({
         runId,
@@ -42,32 +68,55 @@ export class UiChats extends ChatRuns {
     }
     return new ApiError({
       reason: "invalid",
-      message: "The last message is neither one of the user nor one with decisions about tool calls",
-      hint: "Send a message, or answer an approval with `addToolApprovalResponse`; tools run on the server"
+      message: "The last message is neither one of the user nor one with decisions about calls or outputs of them",
+      hint: "Send a message, or answer what the server asked by `addToolApprovalResponse` or `addToolOutput`"
     })
   }
 
-  private respond(chat: Chat, responded: ReadonlyArray<Responded>) {
+  private respond(chat: Chat, given: ReadonlyArray<Given>) {
     return Effect.gen(this, function* () {
-      const answered = new Set(responded.map(({ approval }) => approval.id))
-      const records: Array<readonly [Responded, ApprovalRecord]> = []
+      const records: Array<ApprovalRecord> = []
       let runId: string | undefined
-      for (const part of responded) {
-        const [record, root] = yield* this.find(chat, part.approval.id)
+      for (const { call, id } of given) {
+        const [record, root] = yield* this.find(chat, id)
+        const { question, toolCallId } = record.request
+        if (call === undefined ? question !== undefined : question?.clientTool !== true || toolCallId !== call) {
+          return yield* new ApiError({ reason: "invalid", message: "The server did not ask for this answer" })
+        }
         if (runId !== undefined && root !== runId) {
-          return yield* new ApiError({ reason: "invalid", message: "The decisions are about calls of different runs" })
+          return yield* new ApiError({ reason: "invalid", message: "The answers are about calls of different runs" })
         }
         runId = root
-        records.push([part, record])
+        records.push(record)
       }
-      for (const [{ approval }, record] of records) {
-        const { approved, reason } = approval
+      for (const [at, { call, decision }] of given.entries()) {
+        const record = records[at] as ApprovalRecord
         // A repeated request finds its own decision.
-        if (record.settlement !== undefined) continue
-        yield* this.answer(chat, record, approved ? ApprovalGate.approve() : ApprovalGate.deny({ reason }))
+        if (call !== undefined) yield* this.give(chat, record, decision)
+        else if (record.settlement === undefined) yield* this.answer(chat, record, decision)
       }
-      return { runId: runId as string, answered }
+      return { runId: runId as string, answered: new Set(given.map(({ id }) => id)) }
     })
+  }
+
+  /** Gives the output of a call. One that comes too late changes nothing, and its page is told how the run went on. */
+  private give(
+    chat: Chat,
+    record: ApprovalRecord,
+    output: ApprovalGate.ApprovalDecision
+  ): Effect.Effect<void, ApiError> {
+    const decision = record.settlement?.decision
+    if (decision !== undefined) {
+      return decision._tag === "Denied" || CallerTools.isSame(decision, output)
+        ? Effect.void
+        : new ApiError({ reason: "conflict", message: "The call has another output" })
+    }
+    return Effect.catchAll(this.answer(chat, record, output), (error) =>
+      // Another request may have answered meanwhile.
+      Effect.flatMap(this.find(chat, record.request.id), ([again]) =>
+        again.settlement === undefined ? error : this.give(chat, again, output)
+      )
+    )
   }
 
   /** Decides an approval, or answers a question, of a run of the chat. */

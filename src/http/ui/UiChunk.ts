@@ -45,7 +45,12 @@ export type UiChunk =
   | { readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; readonly id: string }
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | ({ readonly type: "tool-input-start" } & Call)
-  | ({ readonly type: "tool-input-available"; readonly input: unknown } & Call)
+  | { readonly type: "tool-input-delta"; readonly toolCallId: string; readonly inputTextDelta: string }
+  | ({
+      readonly type: "tool-input-available"
+      readonly input: unknown
+      readonly providerMetadata?: Readonly<Record<string, unknown>> | undefined
+    } & Call)
   | {
       readonly type: "tool-approval-request"
       readonly approvalId: string

@@ -9,6 +9,7 @@ import type * as Chunk from "effect/Chunk"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { RunError } from "../../agent/record/RunError.js"
 import type * as Runs from "../../agent/runs/Runs.js"
@@ -47,6 +48,9 @@ export interface Options extends EventStream.Options {
 
 const frameOf = (chunk: UiChunk.UiChunk): EventStream.Frame => ({ data: UiChunk.encode(chunk) })
 
+/** For ten seconds. */
+const untilKept = Schedule.exponential("10 millis").pipe(Schedule.intersect(Schedule.recurs(10)))
+
 type Pull = Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, RunError>
 
 /**
@@ -72,19 +76,31 @@ export class UiFollow {
   /** The next events; none at the end, and when a person is waited for and nothing else comes. */
   private next(message: UiStream, pull: Pull): Effect.Effect<Option.Option<Chunk.Chunk<AgentEvent>>, RunError> {
     if (message.isIdle) return Effect.succeedNone
-    return message.awaitsApproval
+    return message.mayPause
       ? Effect.map(Effect.timeoutOption(pull, this.options.quiet ?? "250 millis"), Option.flatten)
       : pull
   }
 
-  private sendAll(message: UiStream, pull: Pull, send: EventStream.Send): Effect.Effect<void, RunError> {
+  /** Waits until a request can be answered: it is announced before it is kept, and pages answer at once. */
+  private kept(id: string, access: Runs.Access) {
+    return Effect.ignore(Effect.repeat(this.pending.get(id, access), { until: Option.isSome, schedule: untilKept }))
+  }
+
+  private sendAll(
+    message: UiStream,
+    pull: Pull,
+    access: Runs.Access,
+    send: EventStream.Send
+  ): Effect.Effect<void, RunError> {
     return Effect.gen(this, function* () {
       for (;;) {
         const events = yield* this.next(message, pull)
         if (Option.isNone(events)) break
         yield* send(this.framesOf(message, events.value))
       }
-      if (!message.hasEnded && message.awaitsApproval) yield* send(message.pause().map(frameOf))
+      if (message.hasEnded || message.waiting.length === 0) return
+      yield* Effect.forEach(message.waiting, (id) => this.kept(id, access), { discard: true })
+      yield* send(message.pause().map(frameOf))
     })
   }
 
@@ -100,7 +116,7 @@ export class UiFollow {
     const sent = Effect.gen(this, function* () {
       yield* this.readers.follow(runId, isOver, Effect.ignore(this.runs.interrupt(runId, access)))
       const pull = yield* AskedEvents.toPull(this.runs, this.pending, runId, access)
-      yield* this.sendAll(message, pull, send)
+      yield* this.sendAll(message, pull, access, send)
     })
     return Effect.scoped(sent).pipe(
       Effect.catchAll((error) =>
@@ -112,7 +128,7 @@ export class UiFollow {
     )
   }
 
-  /** The answer of a run: from its beginning, or after approvals that the reader has answered. */
+  /** The answer of a run: from its beginning, or after what the reader has answered. */
   response(
     runId: string,
     { userId }: Identity,

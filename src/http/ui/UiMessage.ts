@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 const NAME = "effect-lexigram/http/UiMessage"
@@ -114,7 +115,13 @@ const Response = Schema.Struct({ ...Approval.fields, approved: Schema.Boolean })
 
 /** The states of a call, with what each of them has. */
 const statesOf = <Fields extends Schema.Struct.Fields>(fields: Fields) => {
-  const call = { ...fields, toolCallId: Name, title: Label, providerExecuted: Flag }
+  const call = {
+    ...fields,
+    toolCallId: Name,
+    title: Label,
+    providerExecuted: Flag,
+    callProviderMetadata: Schema.optional(Schema.Unknown)
+  }
   const approval = Schema.optional(Approval)
   return Schema.Union(
     Schema.Struct({ ...call, state: Schema.Literal("input-streaming"), input: Schema.optional(Schema.Unknown) }),
@@ -211,3 +218,32 @@ export const isTool = (part: Part): part is ToolPart => "toolCallId" in part
  */
 export const toolName = (part: ToolPart): string =>
   part.type === "dynamic-tool" ? (part as { readonly toolName: string }).toolName : part.type.slice("tool-".length)
+
+const METADATA = "effect-lexigram"
+
+/**
+ * The metadata of a call that the page makes: they come back with its output.
+ *
+ * @internal
+ */
+export const metadataOf = (requestId: string): Readonly<Record<string, unknown>> => ({ [METADATA]: { requestId } })
+
+const decodeMetadata = Schema.decodeUnknownOption(Schema.Struct({ [METADATA]: Schema.Struct({ requestId: Name }) }))
+
+/**
+ * The id of the request that waits for the output of a call; none for a call that the server makes.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const requestId = (part: ToolPart): string | undefined =>
+  Option.getOrUndefined(decodeMetadata(part.callProviderMetadata))?.[METADATA].requestId
+
+/**
+ * The parts after the last beginning of a step.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const lastStep = ({ parts }: UiMessage): ReadonlyArray<Part> =>
+  parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1)

@@ -6,7 +6,9 @@
 import type { AgentEvent, Of } from "../../domain/AgentEvent.js"
 import * as Usages from "../../domain/Usage.js"
 import type { FinishReason, UiChunk } from "./UiChunk.js"
+import * as UiData from "./UiData.js"
 import * as UiMessages from "./UiMessages.js"
+import { UiPageCalls } from "./UiPageCalls.js"
 import { UiSources } from "./UiSources.js"
 import { UiTexts } from "./UiTexts.js"
 
@@ -18,8 +20,8 @@ export interface Options {
   /** The run whose answer the message is. It is the id of the message too. */
   readonly runId: string
   /**
-   * Requests for approval that the reader has answered. The chunks then go on with the message that it has: they begin
-   * after the first of these requests. Default none: from the beginning.
+   * Requests that the reader has answered: for approvals, and for outputs of calls that it makes. The chunks then go on
+   * with the message that it has: they begin after the last of these requests. Default none: from the beginning.
    */
   readonly answered?: ReadonlySet<string> | undefined
   /**
@@ -47,7 +49,8 @@ const none: ReadonlySet<string> = new Set()
  * @category models
  */
 export class UiStream extends UiTexts {
-  private isSilent: boolean
+  /** Answered requests that are not asked yet. */
+  private readonly unseen: Set<string>
   private hasBegun = false
   private usage: Usages.Usage = Usages.empty
   /** The calls of the last step that was shown. */
@@ -60,11 +63,13 @@ export class UiStream extends UiTexts {
   /** Calls by the questions that wait. */
   private readonly questions = new Map<string, string>()
   private readonly sources = new UiSources()
+  private readonly pages: UiPageCalls
   private isOver = false
 
   constructor(private readonly options: Options) {
     super(options.resetSteps === true)
-    this.isSilent = this.answered.size > 0
+    this.unseen = new Set(this.answered)
+    this.pages = new UiPageCalls(this.answered)
   }
 
   private get answered(): ReadonlySet<string> {
@@ -78,18 +83,23 @@ export class UiStream extends UiTexts {
 
   /** Whether a person must decide or answer something. */
   get isWaiting(): boolean {
-    return this.approvals.size + this.questions.size > 0
+    return this.waiting.length + this.questions.size > 0
   }
 
-  /** Whether approvals are waited for, which the reader gives by another request. */
-  get awaitsApproval(): boolean {
-    return this.approvals.size > 0
+  /** The requests that the reader answers by another request. */
+  get waiting(): ReadonlyArray<string> {
+    return [...this.approvals.keys(), ...this.pages.waiting.keys()]
   }
 
-  /** Whether nothing but approvals is waited for. */
+  /** Whether the stream may end while other calls go on: a page sends outputs once all calls of the step have ended. */
+  get mayPause(): boolean {
+    return this.approvals.size > 0 && this.pages.waiting.size === 0
+  }
+
+  /** Whether nothing but the reader is waited for. */
   get isIdle(): boolean {
-    if (this.approvals.size === 0) return false
-    const waiting = new Set(this.approvals.values())
+    if (this.waiting.length === 0) return false
+    const waiting = new Set([...this.approvals.values(), ...this.pages.waiting.values()])
     for (const call of this.open) if (!waiting.has(call)) return false
     return true
   }
@@ -99,9 +109,9 @@ export class UiStream extends UiTexts {
     this.chunks = []
     if (event.runId === this.options.runId) this.add(event)
     else this.addInner(event)
-    if (this.isSilent) {
-      if (event._tag !== "ApprovalRequested" || !this.answered.has(event.id)) return []
-      this.isSilent = false
+    if (this.unseen.size > 0) {
+      if (event._tag === "ApprovalRequested" || event._tag === "QuestionAsked") this.unseen.delete(event.id)
+      if (this.unseen.size > 0) return []
       this.chunks = []
     }
     if (!this.hasBegun) {
@@ -119,7 +129,7 @@ export class UiStream extends UiTexts {
     this.emit({
       type: "finish",
       finishReason: "tool-calls",
-      messageMetadata: { waiting: [...this.approvals.keys()] }
+      messageMetadata: { waiting: this.waiting }
     })
     return this.chunks
   }
@@ -173,7 +183,6 @@ export class UiStream extends UiTexts {
       case "ToolProgress":
       case "ToolResult":
       case "ProviderToolUsed":
-      case "ToolCompensated":
       case "ApprovalRequested":
       case "ApprovalResolved":
         this.addCall(event)
@@ -200,30 +209,10 @@ export class UiStream extends UiTexts {
     }
   }
 
-  /** What the protocol has no part for, as data of the application. */
   private addOther(event: AgentEvent): void {
     switch (event._tag) {
       case "Thought":
         this.addThought(event.text)
-        return
-      case "Plan":
-        this.emitData("plan", "plan", { steps: event.steps })
-        return
-      case "Critique":
-        this.emitData("critique", undefined, { text: event.text, accepted: event.accepted, score: event.score })
-        return
-      case "Delegated":
-        this.emitData("delegated", event.childRunId, {
-          agent: event.toAgent,
-          runId: event.childRunId,
-          handoff: event.handoff === true
-        })
-        return
-      case "NodeEmitted":
-        this.emitData("node", undefined, { graph: event.graph, node: event.node, value: event.value })
-        return
-      case "Steered":
-        this.emitData("steered", undefined, { text: event.text })
         return
       case "GuardTriggered":
         this.emit({
@@ -232,7 +221,10 @@ export class UiStream extends UiTexts {
           transient: true
         })
         return
-      default:
+      default: {
+        const part = UiData.fromEvent(event)
+        if (part !== undefined) this.emitData(part.name, part.id, part.data)
+      }
     }
   }
 
@@ -244,20 +236,21 @@ export class UiStream extends UiTexts {
     this.emit({ type: "tool-input-start", ...call }, { type: "tool-input-available", ...call, input: input ?? null })
   }
 
+  private beginPageCall(event: Of<"ToolCall">): void {
+    this.beginOther()
+    this.calls.set(event.id, { toolName: event.name, input: event.params ?? null })
+    this.emit(...this.pages.begin(event))
+  }
+
   private addCall(
     event: Of<
-      | "ToolCall"
-      | "ToolProgress"
-      | "ToolResult"
-      | "ProviderToolUsed"
-      | "ToolCompensated"
-      | "ApprovalRequested"
-      | "ApprovalResolved"
+      "ToolCall" | "ToolProgress" | "ToolResult" | "ProviderToolUsed" | "ApprovalRequested" | "ApprovalResolved"
     >
   ): void {
     switch (event._tag) {
       case "ToolCall":
-        this.beginCall(event.id, event.name, event.params)
+        if (event.clientTool === true) this.beginPageCall(event)
+        else this.beginCall(event.id, event.name, event.params)
         this.denied.delete(event.id)
         this.open.add(event.id)
         return
@@ -280,13 +273,6 @@ export class UiStream extends UiTexts {
               }
         )
         return
-      case "ToolCompensated":
-        this.emitData("compensated", event.id, {
-          toolCallId: event.id,
-          toolName: event.name,
-          isFailure: event.isFailure
-        })
-        return
       case "ApprovalRequested":
         this.addRequest(event)
         return
@@ -308,7 +294,7 @@ export class UiStream extends UiTexts {
     if (!this.calls.has(id)) this.beginCall(id, name, null)
     this.open.delete(id)
     // A call that was denied fails; where only its request to the model was denied it may have a result.
-    if (isFailure && this.denied.has(id)) return
+    if ((isFailure && this.denied.has(id)) || this.pages.isGiven(id)) return
     this.emit(
       isFailure
         ? { type: "tool-output-error", toolCallId: id, errorText: error?.message ?? "The tool failed" }
@@ -340,7 +326,7 @@ export class UiStream extends UiTexts {
     if (call === undefined) return
     if (approved) {
       // The call is no longer asked for: a reader who comes later must not see it wait.
-      this.emit({ type: "tool-input-available", toolCallId, ...call })
+      if (!this.pages.has(toolCallId)) this.emit({ type: "tool-input-available", toolCallId, ...call })
       return
     }
     this.denied.add(toolCallId)
@@ -349,6 +335,13 @@ export class UiStream extends UiTexts {
 
   private addQuestion(event: Of<"QuestionAsked" | "QuestionAnswered">): void {
     const { id, name, toolCallId } = event
+    // The page has no part for the calls of inner runs: it answers them as other questions.
+    if (event._tag === "QuestionAsked" && event.clientTool === true && event.runId === this.options.runId) {
+      this.beginOther()
+      this.emit(...this.pages.ask(event))
+      return
+    }
+    if (event._tag === "QuestionAnswered" && this.pages.answer(event)) return
     const question = { questionId: id, toolCallId, toolName: name }
     if (event._tag === "QuestionAsked") {
       this.questions.set(id, toolCallId)
@@ -356,6 +349,7 @@ export class UiStream extends UiTexts {
         ...question,
         message: event.message,
         form: event.form,
+        ...(event.params === undefined ? {} : { input: event.params }),
         state: "asked"
       })
       return
@@ -385,6 +379,8 @@ export class UiStream extends UiTexts {
   private addEnd({ durationMs, reason }: Of<"Finished">): void {
     this.isOver = true
     this.endStep()
+    // A page that sends by itself once the last step has no open calls would send again.
+    if (this.calls.size > 0) this.emit({ type: "start-step" }, { type: "finish-step" })
     this.emit({
       type: "finish",
       finishReason: finishReasons[reason],

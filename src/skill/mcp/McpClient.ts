@@ -195,6 +195,23 @@ export type Elicited =
   | { readonly action: "decline" | "cancel" }
 
 /**
+ * A call of a tool that a server runs.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ToolUse = { readonly id: string; readonly name: string; readonly input: Readonly<Record<string, unknown>> }
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type SampleBlock =
+  | ContentBlock
+  | ({ readonly type: "tool_use" } & ToolUse)
+  | ({ readonly type: "tool_result"; readonly id: string } & Pick<ToolResult, "content" | "isError">)
+
+/**
  * What a server asks a model: texts of a third party.
  *
  * @since 0.1.0
@@ -204,10 +221,13 @@ export interface SampleRequest {
   readonly system?: string | undefined
   readonly messages: ReadonlyArray<{
     readonly role: "user" | "assistant"
-    readonly content: ReadonlyArray<ContentBlock>
+    readonly content: ReadonlyArray<SampleBlock>
   }>
   readonly maxTokens: number
   readonly temperature?: number | undefined
+  /** Tools that the server runs: the model only calls them. */
+  readonly tools?: ReadonlyArray<Pick<ToolInfo, "name" | "description" | "inputSchema">> | undefined
+  readonly toolChoice?: "auto" | "required" | "none" | undefined
 }
 
 /**
@@ -217,7 +237,9 @@ export interface SampleRequest {
 export interface Sampled {
   readonly text: string
   readonly model: string
-  readonly stopReason: "endTurn" | "maxTokens"
+  readonly stopReason: "endTurn" | "maxTokens" | "toolUse"
+  /** Calls of the server's tools; default none. */
+  readonly calls?: ReadonlyArray<ToolUse> | undefined
 }
 
 /**

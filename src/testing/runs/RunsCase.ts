@@ -22,6 +22,7 @@ import * as NextTurn from "../../internal/fiber/NextTurn.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
 import { LlmConnectionError } from "../../llm/model/LlmError.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
+import * as PageTool from "../../tool/client/PageTool.js"
 import * as Tool from "../../tool/definition/Tool.js"
 import * as Elicitation from "../../tool/Elicitation.js"
 import { Mismatch } from "../suite/SuiteAssert.js"
@@ -100,6 +101,8 @@ const textsOf = (request: LlmClient.LlmRequest): ReadonlyArray<string> =>
 const resultsOf = (request: LlmClient.LlmRequest): ReadonlyArray<unknown> =>
   request.messages.flatMap((message) => (message.role === "tool" ? message.content.map(({ result }) => result) : []))
 
+const textOf = (result: unknown): string => (typeof result === "string" ? result : JSON.stringify(result))
+
 /** Calls the tool that the input names, then answers with its results and all that the user said. */
 const answerTo = (request: LlmClient.LlmRequest): TestModel.Turn => {
   const [input = "", ...steered] = textsOf(request)
@@ -113,7 +116,8 @@ const answerTo = (request: LlmClient.LlmRequest): TestModel.Turn => {
   if (input === "weather" && results.length === 0) {
     return { calls: ["Delft", "Ghent"].map((city) => ({ name: "weather", params: { city } })) }
   }
-  if (results.length > 0) return { text: [...results.map(String), ...steered].join(" | ") }
+  if (input === "locate" && results.length === 0) return { calls: [{ name: "locate", params: { exact: true } }] }
+  if (results.length > 0) return { text: [...results.map(textOf), ...steered].join(" | ") }
   if (input === "slow") return { text: pieces, partDelay: "1 hour" }
   if (input === "fail") {
     return { fail: new LlmConnectionError({ provider: "test", message: "The model is away" }) }
@@ -123,8 +127,8 @@ const answerTo = (request: LlmClient.LlmRequest): TestModel.Turn => {
 
 /**
  * The agents `helper` and `clerk`, alike. `work` waits until the case opens its gate, `danger` needs approval, `ask`
- * asks for a row, and `book` books a place, which can be undone unless it is `p0`. On the input `trip` the agent books
- * `p0` and `p1`, and works; on `weather` it asks a tool of that name twice.
+ * asks for a row, `locate` asks the caller where it is, and `book` books a place, which can be undone unless it is
+ * `p0`. On the input `trip` the agent books `p0` and `p1`, and works; on `weather` it asks a tool of that name twice.
  *
  * @since 0.1.0
  * @category constructors
@@ -174,7 +178,13 @@ export const prepare: Effect.Effect<{
         return place === "p0" ? Effect.fail("too late") : Effect.void
       })
   })
-  const tools = [work, danger, ask, book]
+  const locate = PageTool.make("locate", {
+    description: "Where the user is",
+    parameters: { exact: Schema.Boolean },
+    success: Schema.Struct({ city: Schema.String }),
+    expiresAfter: "1 hour"
+  })
+  const tools = [work, danger, ask, book, locate]
   const agents = ["helper", "clerk"].map((name) =>
     Agent.make(name, { system: name, tools, limits: { llmTimeout: "1 day" } })
   )

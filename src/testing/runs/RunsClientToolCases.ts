@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
+import type { ApprovalDecision } from "../../tool/approval/ApprovalGate.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import type { ClientTool } from "../../tool/definition/ClientTool.js"
 import { equal, failure } from "../suite/SuiteAssert.js"
@@ -34,6 +35,13 @@ const waiting = ({ approvals }: Stage, runId: string) =>
         : calls.toSorted((one, other) => (`${cityOf(one)}` < `${cityOf(other)}` ? -1 : 1))
     }),
     "two calls wait"
+  )
+
+/** The call of `locate` that waits. */
+const located = ({ approvals }: Stage, runId: string) =>
+  eventually(
+    Effect.map(approvals.list({ ...ann, rootRunId: runId }), (found) => (found.length === 0 ? undefined : found)),
+    "a call waits"
   )
 
 /**
@@ -101,6 +109,54 @@ export const cases: ReadonlyArray<Case> = [
     const denied = 'Error: "weather" failed: not now'
     equal((yield* stage.runs.await(runId, ann)).message, `${denied} | ${denied}`, "what the model read")
   }),
+  make("waits for the result of a tool that its agent declares for the caller", function* (stage) {
+    const { runId } = yield* start(stage, "locate")
+    const [found] = yield* located(stage, runId)
+    const { declared } = found?.request.question ?? {}
+    equal([found?.request.tool, found?.request.params, declared], ["locate", { exact: true }, true], "the call")
+    yield* inState(stage, runId, "waiting")
+    yield* stage.runs.answer(found?.request.id ?? "", { _tag: "Approved", params: { result: '{"city":"Delft"}' } }, ann)
+    equal((yield* stage.runs.await(runId, ann)).message, '{"city":"Delft"}', "what the model read")
+    const events = (yield* all(stage, runId)).flatMap((event): ReadonlyArray<unknown> => {
+      if (event._tag === "ToolCall") return [[event.name, event.clientTool]]
+      return event._tag === "QuestionAsked" ? [[event.name, event.clientTool, event.declared, event.params]] : []
+    })
+    equal(
+      events,
+      [
+        ["locate", true],
+        ["locate", true, true, { exact: true }]
+      ],
+      "the events"
+    )
+  }),
+  make("tells the model why such a call has no result", function* (stage) {
+    const messageOf = (decision: ApprovalDecision | undefined) =>
+      Effect.gen(function* () {
+        const { runId } = yield* start(stage, "locate")
+        const [found] = yield* located(stage, runId)
+        if (decision !== undefined) yield* stage.runs.answer(found?.request.id ?? "", decision, ann)
+        else {
+          yield* TestClock.adjust("2 hours")
+          // Whoever looks at what waits settles what has expired.
+          yield* stage.approvals.list(ann)
+        }
+        yield* inState(stage, runId, "completed")
+        const { message = "" } = Option.getOrThrow(yield* stage.runs.poll(runId, ann)).response ?? {}
+        return message
+      })
+    const unfit = yield* messageOf({ _tag: "Approved", params: { result: '{"city":7}' } })
+    equal(unfit.includes("The result does not fit") && unfit.includes("city"), true, unfit)
+    const failed = yield* messageOf({ _tag: "Approved", params: { result: "No signal", isError: true } })
+    equal(failed, 'Error: "locate" failed: No signal', "a call that failed")
+    equal(
+      yield* messageOf({ _tag: "Denied", reason: "not now" }),
+      'Error: "locate" failed: not now',
+      "a call that was declined"
+    )
+    const late = yield* messageOf(undefined)
+    equal(late.startsWith('Error: "locate" failed: '), true, late)
+  }),
   make("refuses tools of callers that are none", function* (stage) {
     const none: ReadonlyArray<unknown> = [
       [{ name: "" }],
@@ -108,8 +164,9 @@ export const cases: ReadonlyArray<Case> = [
       [{ name: "weather", parameters: "none" }],
       [{ name: "weather", expiresAfter: -1 }],
       [{ name: "weather", parameters: { type: "array" } }],
-      // The agent has this one.
+      // The agent has these.
       [{ name: "work" }],
+      [{ name: "locate" }],
       Array.from({ length: 129 }, (_, at) => ({ name: `t${at}` }))
     ]
     for (const clientTools of none) {

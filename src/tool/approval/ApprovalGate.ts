@@ -26,7 +26,9 @@ export const Question = Schema.Struct({
   message: Schema.String,
   form: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   /** The call is one of a tool of the run's caller (`ClientTool`), which answers with its result. */
-  clientTool: Schema.optional(Schema.Literal(true))
+  clientTool: Schema.optional(Schema.Literal(true)),
+  /** That tool is one of the agent (`PageTool`), and not of the request. */
+  declared: Schema.optional(Schema.Literal(true))
 }).annotations({ identifier: `${NAME}/Question` })
 /**
  * @since 0.1.0

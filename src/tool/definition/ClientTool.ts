@@ -56,6 +56,17 @@ export const Result = Schema.Struct({ result: Schema.String, isError: Schema.opt
  */
 export interface Result extends Schema.Schema.Type<typeof Result> {}
 
+/**
+ * The result of a call: a text as it is, anything else as JSON. Throws what `JSON.stringify` throws.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toResult = (value: unknown, isError = false): Result => ({
+  result: typeof value === "string" ? value : (JSON.stringify(value) ?? "null"),
+  ...(isError ? { isError } : {})
+})
+
 const decode = ParseResult.decodeUnknownEither(ClientTools)
 
 /**

@@ -39,6 +39,14 @@ export const composed = <P, A, E, R, F>(self: Tool<P, A, E, R, F>): Tool<P, A, E
   build({ ...self, erased: { ...self.erased, isComposed: true } })
 
 /**
+ * The tool with a handler that asks the caller of the run for the result.
+ *
+ * @internal
+ */
+export const ofCaller = <P, A, E, R, F>(self: Tool<P, A, E, R, F>): Tool<P, A, E, R, F> =>
+  build({ ...self, erased: { ...self.erased, isClient: true } })
+
+/**
  * The tags of a handler's failures.
  *
  * @since 0.1.0

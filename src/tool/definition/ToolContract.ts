@@ -151,6 +151,8 @@ export interface Erased {
    * Its handler is made of steps, as an agent is: a durable run records those and not the call.
    */
   readonly isComposed?: boolean | undefined
+  /** The caller of the run executes it. */
+  readonly isClient?: boolean | undefined
   /** The parameters for the person who approves a call; `undefined` when they cannot be encoded. */
   readonly encodeParams: (params: unknown) => unknown
   readonly requiresApproval: (params: any) => boolean

@@ -7,6 +7,7 @@ import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as AgUi from "../../../src/http/agui/AgUi.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as Sessions from "../../../src/session/Sessions.js"
+import * as AgentsTool from "../../../src/tool/client/PageTool.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as AgentServers from "../../support/AgentServers.js"
 import { Page } from "../../support/AgUiClients.js"
@@ -191,6 +192,37 @@ describe("tools of a page", () => {
       })
       assert.strictEqual(last?.["type"], "RUN_ERROR")
       assert.include(last?.["message"], "No call of the thread waits")
+    })
+  )
+
+  it.scopedLive("that the agent declares are asked for as interrupts: a page need not know them", () =>
+    Effect.gen(function* () {
+      const locate = AgentsTool.make("locate", { description: "Where the user is", parameters: { on: Schema.String } })
+      const server = yield* start([{ name: "locate", params: { on: "map" } }], {
+        agents: [Agent.make("clerk", { tools: [locate] })]
+      })
+      const page = pageOf(server)
+      page.addMessage({ id: "m1", role: "user", content: "go" })
+      yield* Effect.promise(() => page.runAgent({ tools: [color] }))
+      const { interrupts, type } = outcome(page) as any
+      assert.strictEqual(type, "interrupt")
+      assert.deepInclude(interrupts[0], { reason: "input_required" })
+      assert.deepStrictEqual(
+        callsOf(page).map(({ function: { arguments: args } }) => JSON.parse(args)),
+        [{ on: "map" }]
+      )
+      const resume = [{ interruptId: interrupts[0].id, status: "resolved" as const, payload: { result: "Delft" } }]
+      yield* Effect.promise(() => page.runAgent({ tools: [color], resume }))
+      assert.include(page.text, "Delft")
+      // A page cannot bring a tool by that name.
+      page.addMessage({ id: "m2", role: "user", content: "go" })
+      const refused = yield* Effect.promise(() =>
+        page.runAgent({ tools: [{ ...color, name: "locate" }] }).then(
+          () => "taken",
+          (error: unknown) => String(error)
+        )
+      )
+      assert.include(refused, "400")
     })
   )
 })

@@ -4,12 +4,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import OpenAI6, { type APIError } from "openai"
 import OpenAI7 from "openai-v7"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as OpenAiServer from "../../../src/http/openai/OpenAiServer.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as Sessions from "../../../src/session/Sessions.js"
+import * as PageTool from "../../../src/tool/client/PageTool.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as AgentServers from "../../support/AgentServers.js"
 
@@ -294,6 +296,48 @@ describe("tools of clients of OpenAI's API", () => {
       const [, approval = ""] = /approvals\/(\S+)\/decision/.exec(waits.message) ?? []
       yield* ask(`/v1/approvals/${approval}/decision`, { body: { decision: "approve" } })
       assert.strictEqual((yield* Effect.promise(answer)).choices[0]?.message.content, "Delft 7, paid")
+    })
+  )
+
+  it.scopedLive("do not include those that the agent declares: their calls wait as questions to a person do", () =>
+    Effect.gen(function* () {
+      const weather = PageTool.make("weather", { description: "Its own", parameters: { city: Schema.String } })
+      const agents = [Agent.make("helper", { tools: [weather] })]
+      const { ask, baseURL } = yield* start({ agents })
+      const openai = new OpenAI6({ baseURL, apiKey: "token-ann", maxRetries: 0 })
+      const messages = [{ role: "user" as const, content: "the weather?" }]
+      const error = yield* failureOf(() => openai.chat.completions.create({ model: "helper", messages }))
+      assert.deepStrictEqual([error.status, error.code], [409, "waits_for_person"])
+      const response = yield* Effect.promise(() => openai.responses.create({ model: "helper", input: "the weather?" }))
+      const items = response.output.flatMap((item: any) => (item.type === "message" ? [] : [item]))
+      assert.deepStrictEqual(
+        items.map(({ name, type }) => [type, name]),
+        Array.from({ length: 2 }, () => ["mcp_approval_request", "weather"])
+      )
+      assert.sameDeepMembers(
+        items.map((item) => JSON.parse(item.arguments).params),
+        [{ city: "Delft" }, { city: "Ghent" }]
+      )
+      for (const { id } of items) {
+        // It is no call of this client, which cannot give its result as one.
+        const input = [{ type: "function_call_output" as const, call_id: id, output: "9 degrees" }]
+        const refused = yield* failureOf(() => openai.responses.create({ model: "helper", input }))
+        assert.strictEqual(refused.status, 400)
+        const body = { decision: "approve", params: { result: "7 degrees" } }
+        const path = `/v1/approvals/${encodeURIComponent(id)}/decision`
+        assert.strictEqual((yield* ask(path, { body })).status, 204)
+      }
+      const kept = yield* Effect.repeat(
+        Effect.promise(() => openai.responses.retrieve(response.id)),
+        {
+          until: ({ output_text }) => output_text.includes("degrees")
+        }
+      )
+      assert.include(kept.output_text, "7 degrees, 7 degrees")
+      const both = yield* failureOf(() =>
+        openai.chat.completions.create({ model: "helper", messages, tools: chatTools })
+      )
+      assert.strictEqual(both.status, 400)
     })
   )
 })

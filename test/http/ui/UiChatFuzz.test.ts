@@ -52,6 +52,14 @@ const partOf = (random: SeededRandom.SeededRandom): unknown => ({
     null,
     { id: random.pick(["a", ...strange]), approved: random.pick([true, false, 1]) }
   ]),
+  output: random.pick([null, {}, "x"]),
+  errorText: random.pick(["x", 1]),
+  callProviderMetadata: random.pick([
+    undefined,
+    null,
+    "x",
+    { "effect-lexigram": random.pick([null, "x", { requestId: random.pick(["a", 1, ...strange]) }]) }
+  ]),
   data: random.pick([null, {}])
 })
 

@@ -17,7 +17,7 @@ const chunksOf = (events: ReadonlyArray<AgentEvent>, options = {}): ReadonlyArra
     const shown = PublicView.fromEvent(event, { reasoning: true, toolResults: true })
     return shown === undefined ? [] : stream.push(shown)
   })
-  return (stream.awaitsApproval && !stream.hasEnded ? [...chunks, ...stream.pause()] : chunks).map((chunk) =>
+  return (stream.waiting.length > 0 && !stream.hasEnded ? [...chunks, ...stream.pause()] : chunks).map((chunk) =>
     JSON.parse(encode(chunk))
   )
 }

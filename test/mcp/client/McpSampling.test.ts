@@ -5,10 +5,12 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
+import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as McpClientSdk from "../../../src/mcp/McpClientSdk.js"
 import * as McpBridge from "../../../src/skill/mcp/McpBridge.js"
 import type { Service } from "../../../src/skill/mcp/McpClient.js"
 import * as EventRecorder from "../../../src/testing/EventRecorder.js"
+import type * as TestModel from "../../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
 import * as PendingApprovals from "../../../src/tool/approval/PendingApprovals.js"
 import * as McpServers from "../../support/McpServers.js"
@@ -17,22 +19,38 @@ import * as Runs from "../../support/Runs.js"
 const stdio = (options: Partial<McpClientSdk.StdioOptions> = {}) =>
   McpClientSdk.makeStdio({ name: "one", ...McpServers.stdio(McpServers.program), ...options })
 
+type Said = string | TestModel.Turn
+
+/** Keeps what the model is asked. */
+const scriptOf = (script: ReadonlyArray<Said>, requests: Array<LlmClient.LlmRequest> = []) => {
+  const turns = [...script]
+  return (request: LlmClient.LlmRequest): Said => {
+    requests.push(request)
+    return turns.shift() ?? "done"
+  }
+}
+
 /** The result of the tool that asks the model, in a run whose model says these. */
 const sampling = (
   client: Service,
   options: {
     readonly params?: object
-    readonly says?: ReadonlyArray<string>
+    readonly says?: ReadonlyArray<Said>
+    /** The tool of the server. */
+    readonly tool?: string
+    readonly requests?: Array<LlmClient.LlmRequest>
     readonly approvals?: Layer.Layer<ApprovalGate.ApprovalGate>
   } = {}
 ) =>
   Effect.gen(function* () {
-    const { approvals = ApprovalGate.layerAutoApprove, params = {}, says = ["It is"] } = options
-    const tools = (yield* McpBridge.tools(client, { confirm: "never" })).filter(({ name }) => name.endsWith("sample"))
+    const { approvals = ApprovalGate.layerAutoApprove, params = {}, says = ["It is"], tool = "sample" } = options
+    const tools = (yield* McpBridge.tools(client, { confirm: "never" })).filter(({ name }) =>
+      name.endsWith(`__${tool}`)
+    )
     const agent = Agent.make("clerk", { tools: tools as never })
     const call = { calls: [{ name: tools[0]?.name as string, params }] }
     const { events } = yield* EventRecorder.record(AgentExecutor.stream(agent, { input: "hi" })).pipe(
-      Effect.provide(Runs.layer([call, ...says, "done"], { approvals }))
+      Effect.provide(Runs.layer(scriptOf([call, ...says, "done"], options.requests), { approvals }))
     )
     return { events, text: Runs.of(events, "ToolResult")[0]?.observation ?? "" }
   })
@@ -95,11 +113,88 @@ describe("sampling of an MCP server", () => {
     })
   )
 
-  it.scopedLive("takes no tools, and is off by default", () =>
+  it.scopedLive("lets the model call tools of the server, which runs them and asks again", () =>
+    Effect.gen(function* () {
+      const requests: Array<LlmClient.LlmRequest> = []
+      const says = [
+        {
+          text: "I turn it.",
+          calls: [
+            { name: "dial", params: { by: 3 } },
+            { name: "dial", params: { by: 9 } },
+            { name: "unknown", params: {} }
+          ]
+        },
+        "It is up"
+      ]
+      const { events, text } = yield* sampling(yield* stdio({ sampling: true }), {
+        tool: "dial_sample",
+        says,
+        requests
+      })
+      assert.include(text, '"content":[{"type":"text","text":"It is up"}]')
+      const [first, second] = requests.filter(({ tools }) => tools?.some(({ name }) => name === "dial"))
+      assert.strictEqual(first?.toolChoice, "auto")
+      assert.deepInclude(first?.tools?.[0], { name: "dial", description: "Turns\\u{202e} it" })
+      assert.deepStrictEqual(
+        second?.messages.map(({ role }) => role),
+        ["user", "assistant", "tool"]
+      )
+      const results = second?.messages.flatMap((message) => (message.role === "tool" ? message.content : []))
+      assert.deepStrictEqual(
+        results?.map(({ isFailure, name, result }) => [name, result, isFailure]),
+        [
+          ["dial", "turned by 3", false],
+          ["dial", "too\\u{202e} far", true]
+        ]
+      )
+      const asked = Runs.of(events, "ApprovalRequested").map(({ params }) => JSON.stringify(params))
+      assert.lengthOf(asked, 2)
+      assert.include(asked[0], '"tools":[{"name":"dial"')
+      assert.include(asked[1], '[dial] {\\"by\\":3}')
+      assert.include(asked[1], "[result] turned by 3")
+      // Two calls of the run, and the server's two.
+      assert.lengthOf(Runs.of(events, "UsageReported"), 4)
+    })
+  )
+
+  it.scopedLive("refuses tools and messages that no model takes", () =>
+    Effect.gen(function* () {
+      const client = yield* stdio({ sampling: true })
+      const schema = { type: "object" }
+      const use = (id: string) => ({ type: "tool_use", id, name: "dial", input: {} })
+      const result = (toolUseId: string) => ({ type: "tool_result", toolUseId, content: [] })
+      const text = { type: "text", text: "hi" }
+      const conversation = (...contents: ReadonlyArray<ReadonlyArray<object>>) => ({
+        messages: contents.map((content, at) => ({ role: at % 2 === 0 ? "user" : "assistant", content }))
+      })
+      let deep: object = {}
+      for (let n = 0; n < 500; n++) deep = { not: deep }
+      const cases: ReadonlyArray<readonly [object, string]> = [
+        [{ tools: [{ name: "", inputSchema: schema }] }, "no such tools"],
+        [{ tools: [{ name: "a b", inputSchema: schema }] }, "no such tools"],
+        [{ tools: Array.from({ length: 129 }, (_, n) => ({ name: `t${n}`, inputSchema: schema })) }, "no such tools"],
+        [{ tools: ["x", "x"].map((name) => ({ name, inputSchema: schema })) }, "no such tools"],
+        [{ tools: [{ name: "x", inputSchema: { type: "object", properties: { a: deep } } }] }, "refused"],
+        [conversation([text], [use("1")]), "no such tools"],
+        [conversation([text], [use("1")], [result("2")]), "no such tools"],
+        [conversation([text], [use("1")], [result("1"), text]), "no such tools"],
+        [conversation([text], [use("1"), use("1")], [result("1"), result("1")]), "no such tools"],
+        [conversation([result("1")]), "no such tools"],
+        [conversation([use("1")]), "no such tools"]
+      ]
+      for (const [params, problem] of cases) {
+        const answer = yield* sampling(client, { tool: "dial_sample", params, says: [] })
+        assert.include(answer.text, problem, JSON.stringify(params).slice(0, 200))
+      }
+    })
+  )
+
+  it.scopedLive("takes no tools where they are off, and is off by default", () =>
     Effect.gen(function* () {
       const tools = [{ name: "x", inputSchema: { type: "object" } }]
-      const { text } = yield* sampling(yield* stdio({ sampling: true }), { params: { tools }, says: [] })
-      assert.include(text, "no tools")
+      const off = yield* stdio({ sampling: { tools: false } })
+      assert.include((yield* sampling(off, { params: { tools }, says: [] })).text, "no such tools")
       const { content } = yield* (yield* stdio()).callTool("sample", {})
       assert.deepStrictEqual(content, [{ type: "text", text: "cannot ask" }])
     })
