@@ -6,6 +6,8 @@
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
+import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import type { ApprovalDecision } from "../../tool/approval/ApprovalGate.js"
 import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
 import type { ClientTool } from "../../tool/definition/ClientTool.js"
 
@@ -66,3 +68,11 @@ export const toClientTools = (
  * @category predicates
  */
 export const isClientCall = ({ request }: ApprovalRecord): boolean => request.question?.clientTool === true
+
+/**
+ * Whether a request is settled by this very decision.
+ *
+ * @category predicates
+ */
+export const isDecided = ({ settlement }: ApprovalRecord, decision: ApprovalDecision): boolean =>
+  settlement !== undefined && CanonicalJson.hash(settlement.decision) === CanonicalJson.hash(decision)
