@@ -29,21 +29,29 @@ const make = (tool: ClientTool.ClientTool): Tool.Any =>
     }
   )
 
-/** Tools that many requests have, by their text: their schemas are compiled once. Large ones are not kept. */
-const known = new Map<string, Tool.Any>()
-const MOST_KNOWN = 256
-const LARGEST_KNOWN = 16_384
+const MOST = 256
+/** Values of larger texts are not kept. */
+const LARGEST = 16_384
 
-const toTool = (tool: ClientTool.ClientTool, key: string): Tool.Any => {
-  const found = known.get(key)
-  const made = found ?? make(tool)
-  if (made.problem !== undefined || key.length > LARGEST_KNOWN) return made
-  known.delete(key)
-  known.set(key, made)
-  const oldest = known.keys().next()
-  if (known.size > MOST_KNOWN && oldest.done !== true) known.delete(oldest.value)
-  return made
+/** The values that were made last, by their texts. */
+export class RecentValues<A> {
+  private readonly known = new Map<string, A>()
+
+  constructor(private readonly isKept: (value: A) => boolean) {}
+
+  get(text: string, make: () => A): A {
+    const value = this.known.get(text) ?? make()
+    if (text.length > LARGEST || !this.isKept(value)) return value
+    this.known.delete(text)
+    this.known.set(text, value)
+    const oldest = this.known.keys().next()
+    if (this.known.size > MOST && oldest.done !== true) this.known.delete(oldest.value)
+    return value
+  }
 }
+
+/** Many requests have the same tools: their schemas are compiled once. */
+const known = new RecentValues<Tool.Any>(({ problem }) => problem === undefined)
 
 /** The agent with the tools of a request in addition, or why it cannot have them. */
 export const apply = (
@@ -53,7 +61,7 @@ export const apply = (
   ClientTool.fromUnknown(given).pipe(
     Either.flatMap((tools) =>
       Either.try({
-        try: () => tools.map((tool) => toTool(tool, CanonicalJson.stringify(tool))),
+        try: () => tools.map((tool) => known.get(CanonicalJson.stringify(tool), () => make(tool))),
         catch: () => "one of them nests too deep"
       })
     ),

@@ -9,7 +9,6 @@ import * as Effect from "effect/Effect"
 import * as OnDemand from "../internal/fiber/OnDemand.js"
 import type { Message } from "../llm/model/LlmClient.js"
 import * as RecalledCalls from "../llm/model/RecalledCalls.js"
-import * as AgentHooks from "../observability/AgentHooks.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as ModelCall from "../strategy/definition/ModelCall.js"
 import { type Answer, openingMessages, type Strategy, type Task } from "../strategy/definition/Strategy.js"
@@ -17,7 +16,7 @@ import * as ToolProgress from "../tool/ToolProgress.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as HandoffRoute from "./conversation/HandoffRoute.js"
 import { noControl } from "./definition/AgentDefinition.js"
-import { governanceOf, infoOf, isResolved } from "./definition/RunIdentity.js"
+import { governanceOf, isResolved } from "./definition/RunIdentity.js"
 import type { State } from "./definition/Stage.js"
 import * as RunPreparation from "./RunPreparation.js"
 import * as GuardChecks from "./stage/GuardChecks.js"
@@ -121,23 +120,16 @@ const conversed = (
     })
   )
 
-const filtered = (state: State, program: Effect.Effect<Answer, unknown, any>): Effect.Effect<Answer, unknown, any> => {
-  const { hooks } = state.run
-  if (hooks === Hooks.noop || state.agent.definition.output !== undefined) return program
-  return Effect.flatMap(program, (answer) =>
-    hooks.has(AgentHooks.AgentAnswerFilter)
-      ? Effect.map(hooks.apply(AgentHooks.AgentAnswerFilter, answer.text, infoOf(state)), (text) =>
-          text === answer.text
-            ? answer
-            : {
-                ...answer,
-                text,
-                messages: [...answer.messages.slice(0, -1), { role: "assistant" as const, content: text }]
-              }
-        )
-      : Effect.succeed(answer)
-  )
-}
+const filters = OnDemand.make(() => import("./AnswerFilter.js"))
+
+const filtered = (
+  state: State,
+  { name }: Strategy<unknown, unknown>,
+  program: Effect.Effect<Answer, unknown, any>
+): Effect.Effect<Answer, unknown, any> =>
+  state.run.hooks === Hooks.noop
+    ? program
+    : Effect.flatMap(filters, ({ apply }) => Effect.flatMap(program, (answer) => apply(state, name, answer)))
 
 /** Adds the interceptors of the run inside those that exist. */
 const surrounded = (
@@ -221,7 +213,7 @@ const start = (
         conversed({ ...state, tools }, answered, taskOf(state, tools, control), put)
       )
     : conversed(state, answered, taskOf(state, state.tools, control), put)
-  return withFiles(state, surrounded(state, filtered(state, program), put, control))
+  return withFiles(state, surrounded(state, filtered(state, strategy, program), put, control))
 }
 
 /** Runs the strategy on the task of the state. */

@@ -259,6 +259,13 @@ export * as Remembering from "./definition/Remembering.js"
 export * as RemoteAgent from "./runs/RemoteAgent.js"
 
 /**
+ * What a request says of its answer: the form that it has, and the tools that must be called for it.
+ *
+ * @since 0.1.0
+ */
+export * as RequestedAnswer from "./record/RequestedAnswer.js"
+
+/**
  * Errors of runs that are started, found and steered by their ids.
  *
  * @since 0.1.0

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
+import * as RequestedAnswer from "../agent/record/RequestedAnswer.js"
 import { RunPolicy } from "../agent/record/RunPolicy.js"
 import { NotUndone, type RunRecord } from "../agent/record/RunRecord.js"
 import type { StartRequest } from "../agent/runs/Runs.js"
@@ -37,6 +38,7 @@ const requested = {
   settings: Schema.optional(ModelSettings.ModelSettings),
   policy: Schema.optional(RunPolicy),
   clientTools: Schema.optional(ClientTools),
+  output: Schema.optional(RequestedAnswer.Output),
   history: Schema.optional(Schema.Array(Schema.Any))
 }
 const Requested = Schema.Struct(requested)
@@ -61,6 +63,7 @@ export const Payload = Schema.Struct({
   userId: Schema.optional(Schema.String),
   tenantId: Schema.optional(Schema.String),
   startWith: Schema.optional(Schema.Literal("last", "called")),
+  toolChoice: Schema.optional(RequestedAnswer.ToolChoice),
   /** The run whose records the run takes until its step of this number begins, from 0. */
   fork: Schema.optional(Schema.Struct({ runId: Schema.String, step: Schema.NonNegativeInt })),
   /** Whether large values of the run are blobs. */
@@ -78,8 +81,8 @@ const encodeRequested = Schema.encode(Requested)
 const decodeRequested = Schema.decodeUnknown(Requested)
 
 const requestedOf = (request: typeof Requested.Type) => {
-  const { classifications, clientTools, history, input, policy, settings } = request
-  return { input, classifications, settings, policy, clientTools, history }
+  const { classifications, clientTools, history, input, output, policy, settings } = request
+  return { input, classifications, settings, policy, clientTools, output, history }
 }
 
 /**
@@ -308,9 +311,7 @@ export const payloadOf = (
     // The journal has nothing of the run yet.
     const payloads = payloadsOf({ ...registry, journal: undefined }, executionId, payload)
     return Effect.map(payloads.keep(large), (kept) => {
-      if (kept._tag !== "Stored") return payload
-      const { classifications: _, clientTools: __, history: ___, policy: ____, settings: _____, ...rest } = payload
-      return { ...rest, input: "", request: kept.ref }
+      return kept._tag === "Stored" ? { ...payload, ...requestedOf({ input: "" }), request: kept.ref } : payload
     })
   })
 }

@@ -20,6 +20,7 @@ import * as Schedule from "effect/Schedule"
 import * as AgentExecutor from "../agent/AgentExecutor.js"
 import type { Agent, Any as AnyAgent } from "../agent/definition/AgentDefinition.js"
 import { notUndoneOf } from "../agent/record/RunRecord.js"
+import * as RunAdmission from "../agent/runs/RunAdmission.js"
 import { type AgentEvent, isTerminal } from "../domain/AgentEvent.js"
 import type { AgentResponse } from "../domain/AgentResponse.js"
 import { type ErrorInfo, errorInfo } from "../domain/ErrorInfo.js"
@@ -349,7 +350,8 @@ export const execute = (
     const source = payload.fork === undefined ? undefined : yield* RunForks.source(registry, payload.fork, payloads)
     const attempt = new Attempt(registry, payload, yield* WorkflowEngine, instance, { ...services, payloads }, source)
     yield* attempt.stateKept
-    const exit = yield* attempt.run(found.agent)
+    const agent = yield* RunAdmission.requestedOf(found.agent, payload)
+    const exit = yield* attempt.run(agent)
     const { astray } = attempt.recording
     if (astray !== undefined) return yield* failed(registry, payload, astray)
     if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && (instance.suspended || registry.isClosing())) {
@@ -358,7 +360,7 @@ export const execute = (
     }
     // The engine interrupts the run next.
     if (attempt.isLeft) return yield* Effect.never
-    const outcome = attempt.complete(yield* outcomeOf(registry, found.agent, exit))
+    const outcome = attempt.complete(yield* outcomeOf(registry, agent, exit))
     yield* attempt.withdrawn
     yield* attempt.events.written
     const stored = yield* toStored(payloads, outcome)

@@ -91,13 +91,14 @@ export const request = (
       version: _______,
       ...begun
     } = yield* requestOf(registry, journal, record)
-    const { agent, history, input, labels, policy, runId, settings } = changes
+    const { agent, history, input, labels, output, policy, runId, settings } = changes
     return {
       ...begun,
       labels: labels ?? record.labels,
       ...(agent === undefined ? {} : { agent }),
       ...(history === undefined ? {} : { history }),
       ...(input === undefined ? {} : { input }),
+      ...(output === undefined ? {} : { output }),
       ...(runId === undefined ? {} : { runId }),
       ...(policy === undefined ? {} : { policy }),
       ...(settings === undefined ? {} : { settings })

@@ -75,7 +75,8 @@ export const AgentToolCalledHook: Hooks.Action<ToolCallInfo & { readonly params:
 export const AgentInputFilter: Hooks.Filter<string, RunInfo> = Hooks.filter("AgentInputFilter")
 
 /**
- * The answer as text, before any guard sees it. Not applied to answers with an output schema.
+ * The answer as text, before any guard sees it. Not applied to answers with an output schema of the agent. An output
+ * that a request asks for is read again from the changed text.
  *
  * @since 0.1.0
  * @category filters

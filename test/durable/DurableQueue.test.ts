@@ -91,4 +91,49 @@ SqlDatabases.suite("a queue of durable runs", (place) => {
       }),
     60_000
   )
+
+  it.scopedLive("gives runs that waited the tools of their callers and the forms of their answers", () =>
+    Effect.gen(function* () {
+      const model: LlmClient.Service = {
+        provider: "test",
+        model: "m",
+        complete: ({ messages, responseFormat, toolChoice }) =>
+          Effect.succeed(
+            responseFormat?.type === "json"
+              ? DurableProcesses.say('{"degrees":7}')
+              : toolChoice === "required" && messages.every(({ role }) => role !== "tool")
+                ? DurableProcesses.call(["weather", {}])
+                : DurableProcesses.say("7 degrees")
+          )
+      }
+      const sql = Layer.succeedContext(yield* Layer.build(place.layer))
+      const process = yield* DurableProcesses.start(sql, { agents: [helper] }, model)
+      const response = yield* process.within(
+        Effect.gen(function* () {
+          const queue = yield* RunQueue.RunQueue
+          const request = { agent: "helper", input: "the weather?", clientTools: [{ name: "weather" }], ...ann }
+          for (const runId of ["one", "two"]) {
+            const output = { schema: { type: "object", properties: { degrees: { type: "integer" } } } }
+            yield* queue.enqueue({ ...request, runId, output, toolChoice: "required" })
+          }
+          assert.deepInclude(Option.getOrThrow(yield* queue.get("two", ann)), { state: "waiting" })
+          for (const runId of ["one", "two"]) {
+            yield* DurableProcesses.untilAsleep(runId)
+            const { id } = yield* DurableProcesses.asked
+            yield* Runs.answer(id, { _tag: "Approved", params: { result: "7" } }, ann)
+            yield* Runs.await(runId, ann)
+          }
+          return yield* Runs.await("two", ann)
+        }).pipe(
+          Effect.provide(
+            QueueRunner.layer({ agents: [helper], concurrency: 1, poll: "20 millis" }).pipe(
+              Layer.provide(Layer.provide(SqlQueueStore.layer, sql))
+            )
+          )
+        )
+      )
+      assert.deepStrictEqual([response.output, response.toolCalls.length], [{ degrees: 7 }, 1])
+      yield* process.end
+    })
+  )
 })

@@ -127,6 +127,8 @@ export interface Output {
   readonly decode: (encoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
   readonly encode: (decoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
   readonly problem: string | undefined
+  /** It is that of a request: validators of the agent see the text of the answer. */
+  readonly isRequested?: true | undefined
 }
 
 /**

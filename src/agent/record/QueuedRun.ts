@@ -8,6 +8,7 @@ import * as Content from "../../content/Content.js"
 import { RunId, UserId } from "../../domain/Ids.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import { ClientTools } from "../../tool/definition/ClientTool.js"
+import * as RequestedAnswer from "./RequestedAnswer.js"
 import { RunPolicy } from "./RunPolicy.js"
 import { Labels } from "./RunRecord.js"
 
@@ -31,6 +32,8 @@ export const Request = Schema.Struct({
   settings: Schema.optional(ModelSettings.ModelSettings),
   policy: Schema.optional(RunPolicy),
   clientTools: Schema.optional(ClientTools),
+  output: Schema.optional(RequestedAnswer.Output),
+  toolChoice: Schema.optional(RequestedAnswer.ToolChoice),
   history: Schema.optional(Schema.Array(Schema.Any)),
   startWith: Schema.optional(Schema.Literal("last", "called"))
 }).annotations({ identifier: `${NAME}/Request` })

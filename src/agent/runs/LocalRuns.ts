@@ -123,7 +123,8 @@ class Local implements Service {
       const admitted = yield* RunAdmission.admit(request, this.options.versionOf?.(agent), undefined, agent)
       if (request.runId !== undefined) yield* this.checkNew(admitted)
       const held = yield* SystemAccess.held
-      return yield* Effect.uninterruptible(this.accept(agent, request, admitted, held))
+      const requested = yield* RunAdmission.requestedOf(agent, request)
+      return yield* Effect.uninterruptible(this.accept(requested, request, admitted, held))
     })
 
   /** An id that the log has belongs to a run that was started without a record. */
@@ -177,7 +178,7 @@ class Local implements Service {
   /** Runs a run in a fiber of the layer: nothing of the caller is around it. */
   private launch(
     agent: Agent.Any,
-    { agent: _, labels: __, ...request }: StartRequest,
+    { agent: _, labels: __, output: ___, toolChoice: ____, ...request }: StartRequest,
     record: RunRecord,
     permit: Permits.Permit,
     held: SystemAccess.Held

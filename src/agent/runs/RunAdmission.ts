@@ -21,6 +21,7 @@ import { areLabels, type ForkedFrom, type RunRecord } from "../record/RunRecord.
 import type { StartRequest } from "./Runs.js"
 
 const clientTools = OnDemand.make(() => import("../ClientTools.js"))
+const requestedAgent = OnDemand.make(() => import("../RequestedAgent.js"))
 
 const isRunId = Schema.is(RunId)
 
@@ -79,6 +80,18 @@ const fingerprintOf = (
     catch: () => strangeRequest
   })
 
+type Requested = Pick<StartRequest, "clientTools" | "output" | "toolChoice">
+
+const isRequested = ({ output, toolChoice }: Requested): boolean => output !== undefined || toolChoice !== undefined
+
+/**
+ * The agent as a request asks it to answer.
+ *
+ * @category conversions
+ */
+export const requestedOf = (agent: Agent.Any, request: Requested): Effect.Effect<Agent.Any> =>
+  isRequested(request) ? Effect.map(requestedAgent, ({ apply }) => apply(agent, request)) : Effect.succeed(agent)
+
 /**
  * @category models
  */
@@ -131,6 +144,10 @@ export const admit = (
           "Give at most 128 tools with names that the agent does not use, and the JSON Schema of their parameters"
         )
       }
+    }
+    if (isRequested(request)) {
+      const problem = (yield* requestedAgent).problemOf(agent, request)
+      if (problem !== undefined) return yield* invalid(problem.message, problem.hint)
     }
     const system = userId === undefined && (yield* SystemAccess.isGranted)
     const createdAt = yield* Clock.currentTimeMillis

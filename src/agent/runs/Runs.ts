@@ -13,6 +13,7 @@ import type { AgentResponse } from "../../domain/AgentResponse.js"
 import type { ApprovalDecision } from "../../tool/approval/ApprovalGate.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import type { AgentRequest } from "../AgentExecutor.js"
+import type { Output, ToolChoice } from "../record/RequestedAnswer.js"
 import type { RunError, RunFailedError } from "../record/RunError.js"
 import type { RunRecord } from "../record/RunRecord.js"
 import type * as RunStore from "../record/RunStore.js"
@@ -35,6 +36,16 @@ export interface StartRequest extends AgentRequest {
   readonly agent: string
   /** At most 16, names of 1 to 64 characters, values of at most 256. Default none. */
   readonly labels?: Readonly<Record<string, string>> | undefined
+  /**
+   * The form of the answer, as a JSON Schema; the response has the value as its `output`. An answer that does not fit
+   * goes back to the model twice. `invalid` for an agent whose own output is another one.
+   */
+  readonly output?: Output | undefined
+  /**
+   * The tools that the model must call. A name of a tool that neither the agent nor the request has is `invalid`.
+   * Default `auto`: the agent decides.
+   */
+  readonly toolChoice?: ToolChoice | undefined
 }
 
 /**
@@ -63,7 +74,9 @@ export interface EventsOptions extends Access {
  * @category models
  */
 export interface Changes
-  extends Partial<Pick<StartRequest, "agent" | "history" | "input" | "labels" | "policy" | "runId" | "settings">> {}
+  extends Partial<
+    Pick<StartRequest, "agent" | "history" | "input" | "labels" | "output" | "policy" | "runId" | "settings">
+  > {}
 
 /**
  * @since 0.1.0

@@ -165,7 +165,8 @@ const repair = (state: State): ToolRunner.ToolInterceptor =>
 /** What a validator says against an answer; `undefined` if they accept it. */
 const problemWith = (state: State, answer: Answer): Effect.Effect<string | undefined, unknown, any> => {
   const { control, output } = state.agent.definition
-  const decoded = output === undefined ? Effect.succeed(answer.text) : Effect.orDie(output.decode(answer.output))
+  const isText = output === undefined || output.isRequested === true
+  const decoded = isText ? Effect.succeed(answer.text) : Effect.orDie(output.decode(answer.output))
   return Effect.flatMap(decoded, (value) =>
     Effect.catchAll(
       Effect.as(

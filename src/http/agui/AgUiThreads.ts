@@ -28,7 +28,7 @@ import { accessOf, type Chat, type ChatRuns } from "../chat/ChatRuns.js"
 import type { ResumeEntry, RunAgentInput } from "./AgUiApi.js"
 import type { AgUiMessage, Of } from "./AgUiMessage.js"
 import * as AgUiMessages from "./AgUiMessages.js"
-import { isShownAs } from "./AgUiTranscript.js"
+import { AgUiResults } from "./AgUiResults.js"
 
 /**
  * A run to follow. `answered`: it goes on behind these requests of its own.
@@ -113,6 +113,7 @@ export const isSame = (left: unknown, right: unknown): boolean => {
 export class AgUiThreads {
   /** A thread starts one run at a time, so that a request that comes twice at once does not stop its own run. */
   private readonly starting = KeyedLock.make()
+  private readonly results: AgUiResults
 
   constructor(
     private readonly runs: Runs.Service,
@@ -120,7 +121,9 @@ export class AgUiThreads {
     private readonly chats: ChatRuns,
     private readonly sharesState: boolean,
     private readonly callsExpireAfter: Duration.DurationInput
-  ) {}
+  ) {
+    this.results = new AgUiResults(runs, pending, chats)
+  }
 
   /** The requests that a run waits for, those of its inner runs too. */
   waiting(chat: Chat, runId: string): Effect.Effect<ReadonlyArray<ApprovalRecord>, ApiError> {
@@ -184,30 +187,6 @@ export class AgUiThreads {
     })
   }
 
-  /** Gives the page's calls that wait their results, as far as there are some; returns their requests. */
-  private give(
-    chat: Chat,
-    runId: string,
-    waiting: ReadonlyArray<ApprovalRecord>,
-    results: ReadonlyArray<Of<"tool">>
-  ): Effect.Effect<Set<string>, ApiError> {
-    return Effect.gen(this, function* () {
-      const given = new Set<string>()
-      for (const record of waiting.filter(isClientCall)) {
-        const { id, toolCallId } = record.request
-        const result = results.find((message) => isShownAs(message.toolCallId, toolCallId, runId))
-        if (result === undefined) continue
-        const params = {
-          result: result.error ?? AgUiMessages.textOf(result.content),
-          isError: result.error !== undefined
-        }
-        yield* this.chats.answer(chat, record, ApprovalGate.approve({ params }))
-        given.add(id)
-      }
-      return given
-    })
-  }
-
   /** Goes on with the run of the thread whose calls the page has made. */
   private goOn(
     chat: Chat,
@@ -218,6 +197,8 @@ export class AgUiThreads {
       const open = yield* this.chats.open(chat)
       const waiting = open === undefined ? [] : yield* this.waiting(chat, open.runId)
       if (open === undefined || !waiting.some(isClientCall)) {
+        const repeated = yield* this.results.repeated(chat, results)
+        if (repeated !== undefined) return repeated
         return yield* refused("conflict", "No call of the thread waits for a result", "Send a message of the user")
       }
       const other = waiting.find((record) => !isClientCall(record))
@@ -229,10 +210,11 @@ export class AgUiThreads {
         )
       }
       yield* this.writeState(chat, state)
-      const answered = yield* this.give(chat, open.runId, waiting, results)
-      return answered.size > 0
-        ? { runId: open.runId, answered }
-        : yield* refused("invalid", "The results are of no call that waits", "Give the calls' own `toolCallId`")
+      const answered = yield* this.results.give(chat, open.runId, waiting, results)
+      if (answered.size > 0) return { runId: open.runId, answered }
+      const repeated = yield* this.results.repeated(chat, results)
+      if (repeated !== undefined) return repeated
+      return yield* refused("invalid", "The results are of no call that waits", "Give the calls' own `toolCallId`")
     })
   }
 
@@ -253,7 +235,7 @@ export class AgUiThreads {
         }
       }
       yield* this.writeState(chat, state)
-      const answered = yield* this.give(chat, runId, waiting, results)
+      const answered = yield* this.results.give(chat, runId, waiting, results)
       for (const [id, [record, decision]] of given) {
         if (record.request.runId === runId) answered.add(id)
         if (record.settlement === undefined) yield* this.chats.answer(chat, record, decision)

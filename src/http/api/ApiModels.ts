@@ -6,6 +6,7 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as RequestedAnswer from "../../agent/record/RequestedAnswer.js"
 import * as RunRecords from "../../agent/record/RunRecord.js"
 import * as Contents from "../../content/Content.js"
 import { FinishReason } from "../../domain/AgentEvent.js"
@@ -201,6 +202,10 @@ export const StartRun = Schema.Struct({
    * `approve` with `params` of `{ result, isError }`.
    */
   clientTools: Schema.optional(ClientTools),
+  /** The form of the answer, as a JSON Schema; the answer has the value as its `output`. */
+  output: Schema.optional(RequestedAnswer.Output),
+  /** The tools that the model must call. Default `auto`: the agent decides. */
+  toolChoice: Schema.optional(RequestedAnswer.ToolChoice),
   /** Whom to tell of the end of the run (`RunWebhooks`). */
   webhook: Schema.optional(Schema.Struct({ url: Schema.String.pipe(Schema.maxLength(8192)) }))
 }).annotations({ identifier: `${NAME}/StartRun` })

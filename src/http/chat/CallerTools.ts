@@ -87,7 +87,17 @@ export const toDecision = (result: unknown, isError = false): ApprovalGate.Appro
   ApprovalGate.approve({ params: ClientTool.toResult(result, isError) })
 
 /**
+ * Whether two answers are the same.
+ *
  * @category predicates
  */
 export const isSame = (given: ApprovalGate.ApprovalDecision, now: ApprovalGate.ApprovalDecision): boolean =>
   CanonicalJson.hash(given) === CanonicalJson.hash(now)
+
+/**
+ * Whether a request is settled by this very decision.
+ *
+ * @category predicates
+ */
+export const isDecided = ({ settlement }: ApprovalRecord, decision: ApprovalGate.ApprovalDecision): boolean =>
+  settlement !== undefined && isSame(settlement.decision, decision)

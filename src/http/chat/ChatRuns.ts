@@ -108,6 +108,11 @@ export class ChatRuns {
     return Effect.map(this.list(chat, { states: OPEN, limit: 1 }), ([run]) => run)
   }
 
+  /** The newest run of a chat. */
+  last(chat: Chat): Effect.Effect<RunRecord | undefined, ApiError> {
+    return Effect.map(this.list(chat, { limit: 1 }), ([run]) => run)
+  }
+
   /** Interrupts what goes on in a chat. */
   stop(chat: Chat): Effect.Effect<void, ApiError> {
     return Effect.flatMap(this.list(chat, { states: OPEN, limit: MOST_OPEN }), (open) =>

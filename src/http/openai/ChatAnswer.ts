@@ -7,6 +7,7 @@
 import type { AgentEvent, FinishReason } from "../../domain/AgentEvent.js"
 import type { ApiError } from "../api/ApiError.js"
 import * as CallerTools from "../chat/CallerTools.js"
+import * as AnswerForm from "./AnswerForm.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
 
 const BREAK = "\n\n"
@@ -84,8 +85,8 @@ export class ChatAnswer {
         this.begin()
         return ""
       case "Message":
-        this.message = event.text
-        return this.complete(event.text)
+        this.message = this.isWhole ? AnswerForm.toJson(event.text) : event.text
+        return this.complete(this.message)
       case "ToolCall":
         this.params.set(event.id, event.params)
         return ""

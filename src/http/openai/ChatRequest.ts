@@ -17,11 +17,14 @@ import { type ModelSettings, ReasoningEffort } from "../../llm/model/ModelSettin
 import type { ApiError } from "../api/ApiError.js"
 import * as CallerTools from "../chat/CallerTools.js"
 import { maybe } from "../chat/CallerTools.js"
-import { type CallResult, ToolChoice, toTools } from "./ClientCalls.js"
+import * as AnswerForm from "./AnswerForm.js"
+import type { CallResult } from "./ClientCalls.js"
 import { refused } from "./OpenAiFailures.js"
 
 /** The most messages of a request. */
 export const MOST_MESSAGES = 10_000
+/** How long a call of the caller's waits for its result, unless the server says so. */
+export const EXPIRE_AFTER = "15 minutes"
 /** The most parts of a message. */
 export const MOST_PARTS = 64
 
@@ -71,9 +74,15 @@ export const ChatRequest = Schema.Struct({
   stream_options: maybe(Schema.Struct({ include_usage: maybe(Schema.Boolean) })),
   n: maybe(Schema.Number),
   tools: maybe(CallerTools.list(Schema.Struct({ type: Schema.Literal("function"), function: CallerTools.Given }))),
-  tool_choice: maybe(ToolChoice),
+  tool_choice: maybe(AnswerForm.ToolChoice),
+  parallel_tool_calls: maybe(Schema.Boolean),
   functions: maybe(Schema.Array(Schema.Unknown)),
-  response_format: maybe(Schema.Struct({ type: Schema.Literal("text", "json_object", "json_schema") })),
+  response_format: maybe(
+    Schema.Union(
+      AnswerForm.Plain,
+      Schema.Struct({ type: Schema.Literal("json_schema"), json_schema: AnswerForm.Given })
+    )
+  ),
   metadata: maybe(Schema.Struct({ session_id: maybe(SessionId) })),
   temperature: maybe(Schema.Number.pipe(Schema.between(0, 2))),
   top_p: maybe(Schema.Number.pipe(Schema.between(0, 1))),
@@ -100,7 +109,8 @@ const settingsOf = (request: ChatRequest): ModelSettings => {
     seed: request.seed,
     presencePenalty: request.presence_penalty,
     frequencyPenalty: request.frequency_penalty,
-    reasoning: request.reasoning_effort
+    reasoning: request.reasoning_effort,
+    parallelToolCalls: request.parallel_tool_calls
   }
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined && value !== null))
 }
@@ -208,23 +218,24 @@ const historyOf = Effect.fnUntraced(function* (messages: ReadonlyArray<ChatMessa
 })
 
 /** What this server does not do is refused, so that nobody takes an answer for another one. */
-const refusalOf = (request: ChatRequest, hasOutput: boolean): ApiError | undefined => {
-  const { functions, n, response_format: format } = request
+const refusalOf = ({ functions, n }: ChatRequest): ApiError | undefined => {
   if (n !== undefined && n !== null && n !== 1) {
     return refused(["n"], "unsupported_value", "An agent gives one answer", "Leave `n` out")
   }
   if ((functions?.length ?? 0) > 0) {
     return refused(["functions"], "unsupported_parameter", "Functions are given as tools", "Give them as `tools`")
   }
-  if (format?.type === "json_schema" || (format?.type === "json_object" && !hasOutput)) {
-    return refused(
-      ["response_format"],
-      "unsupported_parameter",
-      "The format of an answer is the agent's",
-      "Ask an agent with an output schema, and leave `response_format` out"
-    )
-  }
   return undefined
+}
+
+/**
+ * The form of the answer; none for a text.
+ *
+ * @category conversions
+ */
+export const formOf = ({ response_format: format }: ChatRequest): AnswerForm.Form => {
+  if (format?.type === "json_schema") return format.json_schema
+  return format?.type === "json_object" ? format.type : undefined
 }
 
 /**
@@ -253,7 +264,7 @@ export const toStart = (
   callsExpireAfter: Duration.DurationInput | undefined
 ): Effect.Effect<Runs.StartRequest, ApiError> =>
   Effect.gen(function* () {
-    const refusal = refusalOf(request, hasOutput)
+    const refusal = refusalOf(request)
     if (refusal !== undefined) return yield* refusal
     const { messages, metadata, model } = request
     const at = messages.length - 1
@@ -265,8 +276,14 @@ export const toStart = (
     const settings = settingsOf(request)
     const sessionId = metadata?.session_id ?? undefined
     const functions = (request.tools ?? []).map(({ function: given }) => given)
-    const tools = yield* toTools(functions, request.tool_choice, callsExpireAfter)
-    const start = { agent: model, input, settings, ...tools }
+    const start = {
+      agent: model,
+      input,
+      settings,
+      ...CallerTools.toClientTools(functions, callsExpireAfter ?? EXPIRE_AFTER),
+      ...AnswerForm.toOutput(formOf(request), hasOutput),
+      ...(yield* AnswerForm.toChoice(request.tool_choice))
+    }
     return sessionId === undefined
       ? { ...start, history: yield* historyOf(messages.slice(0, -1)) }
       : { ...start, sessionId }

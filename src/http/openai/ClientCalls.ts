@@ -1,50 +1,20 @@
 /**
- * The tools that a request brings, and the results of their calls: a call's id is that of the request that waits for
- * its result.
+ * The results of calls of the tools that a request brings: a call's id is that of the request that waits for its
+ * result.
  *
  * @private
  * @since 0.1.0
  */
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import type { RunRecord } from "../../agent/record/RunRecord.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import type { ApprovalRecord } from "../../tool/approval/ApprovalStore.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
-import type { ClientTool } from "../../tool/definition/ClientTool.js"
 import { ApiError } from "../api/ApiError.js"
 import * as Refusals from "../api/Refusals.js"
 import * as CallerTools from "../chat/CallerTools.js"
 import { refused } from "./OpenAiFailures.js"
-
-/**
- * @category schemas
- */
-export const ToolChoice = Schema.Union(Schema.String, Schema.Record({ key: Schema.String, value: Schema.Unknown }))
-
-/**
- * The tools of a run; none where the request says that none may be called. Which tool is called is the agent's choice.
- *
- * @category conversions
- */
-export const toTools = (
-  functions: ReadonlyArray<CallerTools.Given>,
-  choice: typeof ToolChoice.Type | null | undefined,
-  expiresAfter: Duration.DurationInput | undefined
-): Effect.Effect<{ readonly clientTools?: ReadonlyArray<ClientTool> }, ApiError> => {
-  if (choice !== undefined && choice !== null && choice !== "auto" && choice !== "none") {
-    return refused(
-      ["tool_choice"],
-      "unsupported_parameter",
-      "An agent chooses its tools itself",
-      "Leave `tool_choice` out, or give `auto` or `none`"
-    )
-  }
-  const tools = choice === "none" ? [] : functions
-  return Effect.succeed(CallerTools.toClientTools(tools, expiresAfter ?? "15 minutes"))
-}
 
 /**
  * What a client says that a call gave.
@@ -96,10 +66,11 @@ export const answer = (
     if (first === undefined) return yield* unknownCall
     const run = yield* Refusals.ofRun(runs.poll(first.request.runId, access))
     if (Option.isNone(run)) return yield* unknownCall
-    for (const [at, { request, settlement }] of found.entries()) {
+    for (const [at, call] of found.entries()) {
+      const { request, settlement } = call
       const decision = CallerTools.toDecision(results[at]?.result ?? "")
       if (settlement === undefined) yield* Refusals.ofRun(runs.answer(request.id, decision, access))
-      else if (!CallerTools.isSame(settlement.decision, decision)) {
+      else if (!CallerTools.isDecided(call, decision)) {
         return yield* new ApiError({
           reason: "conflict",
           message: "The call has another result, or its time is over",

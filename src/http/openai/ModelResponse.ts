@@ -16,6 +16,7 @@ import type { ApiError } from "../api/ApiError.js"
 import type { WaitingRequest } from "../api/ApiModels.js"
 import * as EventStream from "../api/EventStream.js"
 import * as CallerTools from "../chat/CallerTools.js"
+import * as AnswerForm from "./AnswerForm.js"
 import type { ClientCall } from "./ChatAnswer.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
 import type { OpenAiRun } from "./OpenAiRun.js"
@@ -197,9 +198,12 @@ export class ModelResponse {
       return this.body(status, [], response.usage, OpenAiFailures.fromRunError(response.error, response.interrupted))
     }
     const isAnswer = status === "completed" && response !== undefined
+    const isData = typeof response?.output !== "string"
     return this.body(
       status,
-      isAnswer ? [this.message("completed", response.message)] : requests.map(fromRequest),
+      isAnswer
+        ? [this.message("completed", isData ? AnswerForm.toJson(response.message) : response.message)]
+        : requests.map(fromRequest),
       response?.usage
     )
   }

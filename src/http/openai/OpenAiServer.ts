@@ -18,6 +18,7 @@ import type { ApiError } from "../api/ApiError.js"
 import type * as ApiLimits from "../api/ApiLimits.js"
 import { Caller, type Identity } from "../api/Authentication.js"
 import * as Refusals from "../api/Refusals.js"
+import { accessOf } from "../chat/ChatRuns.js"
 import { ChatCompletion } from "./ChatCompletion.js"
 import * as ChatRequest from "./ChatRequest.js"
 import * as ClientCalls from "./ClientCalls.js"
@@ -26,6 +27,7 @@ import { type Model, OpenAiApi } from "./OpenAiApi.js"
 import * as OpenAiFailures from "./OpenAiFailures.js"
 import type * as Run from "./OpenAiRun.js"
 import { OpenAiRun } from "./OpenAiRun.js"
+import * as ResponseRequest from "./ResponseRequest.js"
 
 /**
  * @since 0.1.0
@@ -47,15 +49,14 @@ const unknownModel = OpenAiFailures.refused(
 const holding =
   (runs: Runs.Service, pending: PendingApprovals.Service, options: Options) =>
   (
-    { userId }: Identity,
+    caller: Identity,
     begun: Effect.Effect<RunRecord | ClientCalls.Answered, ApiError>,
-    { definition }: Agent.Any
+    isWhole: boolean
   ): Effect.Effect<OpenAiRun, ApiError, Scope.Scope> =>
     Effect.acquireRelease(
       Effect.map(begun, (begun) => {
         const { record, requests } = "record" in begun ? begun : { record: begun, requests: undefined }
-        const access = userId === undefined ? {} : { userId }
-        return new OpenAiRun(runs, pending, record, access, options, definition.output !== undefined, requests)
+        return new OpenAiRun(runs, pending, record, accessOf(caller), options, isWhole, requests)
       }),
       (run) => run.leave
     )
@@ -97,24 +98,18 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
           Effect.gen(function* () {
             const caller = yield* Caller
             const agent = yield* agentOf(payload.model)
+            const hasOutput = agent.definition.output !== undefined
             const results = ChatRequest.resultsOf(payload)
-            const { userId } = caller
             const begun =
               results.length > 0
-                ? ClientCalls.answer(
-                    runs,
-                    pending,
-                    userId === undefined ? {} : { userId },
-                    agent.name,
-                    results,
-                    "messages"
-                  )
-                : Effect.flatMap(
-                    ChatRequest.toStart(payload, agent.definition.output !== undefined, options.callsExpireAfter),
-                    (request) => start(caller, request)
+                ? ClientCalls.answer(runs, pending, accessOf(caller), agent.name, results, "messages")
+                : Effect.flatMap(ChatRequest.toStart(payload, hasOutput, options.callsExpireAfter), (request) =>
+                    start(caller, request)
                   )
             yield* limits.stream(caller)
-            const chat = new ChatCompletion(yield* held(caller, begun, agent))
+            const chat = new ChatCompletion(
+              yield* held(caller, begun, hasOutput || ChatRequest.formOf(payload) !== undefined)
+            )
             return yield* payload.stream === true
               ? chat.stream(payload.stream_options?.include_usage === true)
               : chat.whole
@@ -124,10 +119,11 @@ const layer = (options: Options, limits: ApiLimits.Limits) => {
           Effect.gen(function* () {
             const caller = yield* Caller
             const agent = yield* agentOf(payload.model)
+            const isWhole = agent.definition.output !== undefined || ResponseRequest.formOf(payload) !== undefined
             yield* limits.stream(caller)
             return yield* responses.create(caller, agent, payload, {
               start: (request) => start(caller, request),
-              hold: (begun) => held(caller, begun, agent)
+              hold: (begun) => held(caller, begun, isWhole)
             })
           })
         )

@@ -15,8 +15,9 @@ import { ReasoningEffort } from "../../llm/model/ModelSettings.js"
 import type { ApiError } from "../api/ApiError.js"
 import * as CallerTools from "../chat/CallerTools.js"
 import { maybe } from "../chat/CallerTools.js"
-import { filePart, MOST_MESSAGES, MOST_PARTS, paramsOf, unreadable } from "./ChatRequest.js"
-import { type CallResult, ToolChoice, toTools } from "./ClientCalls.js"
+import * as AnswerForm from "./AnswerForm.js"
+import { EXPIRE_AFTER, filePart, MOST_MESSAGES, MOST_PARTS, paramsOf, unreadable } from "./ChatRequest.js"
+import type { CallResult } from "./ClientCalls.js"
 import { refused } from "./OpenAiFailures.js"
 
 const Part = Schema.Union(
@@ -99,9 +100,17 @@ export const ResponseRequest = Schema.Struct({
   conversation: maybe(Schema.Union(SessionId, Schema.Struct({ id: SessionId }))),
   instructions: maybe(Schema.String),
   tools: maybe(CallerTools.list(Schema.extend(Schema.Struct({ type: Schema.Literal("function") }), CallerTools.Given))),
-  tool_choice: maybe(ToolChoice),
+  tool_choice: maybe(AnswerForm.ToolChoice),
+  parallel_tool_calls: maybe(Schema.Boolean),
   text: maybe(
-    Schema.Struct({ format: maybe(Schema.Struct({ type: Schema.Literal("text", "json_object", "json_schema") })) })
+    Schema.Struct({
+      format: maybe(
+        Schema.Union(
+          AnswerForm.Plain,
+          Schema.extend(Schema.Struct({ type: Schema.Literal("json_schema") }), AnswerForm.Given)
+        )
+      )
+    })
   ),
   temperature: maybe(Schema.Number.pipe(Schema.between(0, 2))),
   top_p: maybe(Schema.Number.pipe(Schema.between(0, 1))),
@@ -150,7 +159,7 @@ export const resultsOf = ({ input }: ResponseRequest): ReadonlyArray<CallResult>
 }
 
 /** What this server does not do is refused, so that nobody takes an answer for another one. */
-const refusalOf = ({ instructions, text }: ResponseRequest, hasOutput: boolean): ApiError | undefined => {
+const refusalOf = ({ instructions }: ResponseRequest): ApiError | undefined => {
   if (instructions !== undefined && instructions !== null && instructions !== "") {
     return refused(
       ["instructions"],
@@ -159,16 +168,18 @@ const refusalOf = ({ instructions, text }: ResponseRequest, hasOutput: boolean):
       "Leave `instructions` out, or say it in `input`"
     )
   }
-  const format = text?.format?.type
-  if (format === "json_schema" || (format === "json_object" && !hasOutput)) {
-    return refused(
-      ["text", "format"],
-      "unsupported_parameter",
-      "The format of an answer is the agent's",
-      "Ask an agent with an output schema, and leave `text.format` out"
-    )
-  }
   return undefined
+}
+
+/**
+ * The form of the answer; none for a text.
+ *
+ * @category accessors
+ */
+export const formOf = ({ text }: ResponseRequest): AnswerForm.Form => {
+  const format = text?.format
+  if (format?.type === "json_schema") return format
+  return format?.type === "json_object" ? format.type : undefined
 }
 
 type Path = ReadonlyArray<string | number>
@@ -247,16 +258,22 @@ export const toStart = (
   callsExpireAfter: Duration.DurationInput | undefined
 ): Effect.Effect<Runs.StartRequest, ApiError> =>
   Effect.gen(function* () {
-    const refusal = refusalOf(request, hasOutput)
+    const refusal = refusalOf(request)
     if (refusal !== undefined) return yield* refusal
     const { input, max_output_tokens: maxTokens, model, reasoning, temperature, top_p: topP } = request
+    const { parallel_tool_calls: parallelToolCalls } = request
     const settings = Object.fromEntries(
-      Object.entries({ temperature, topP, maxTokens, reasoning: reasoning?.effort }).filter(
+      Object.entries({ temperature, topP, maxTokens, reasoning: reasoning?.effort, parallelToolCalls }).filter(
         ([, value]) => value !== undefined && value !== null
       )
     )
-    const tools = yield* toTools(request.tools ?? [], request.tool_choice, callsExpireAfter)
-    const start = { agent: model, settings, ...tools }
+    const start = {
+      agent: model,
+      settings,
+      ...CallerTools.toClientTools(request.tools ?? [], callsExpireAfter ?? EXPIRE_AFTER),
+      ...AnswerForm.toOutput(formOf(request), hasOutput),
+      ...(yield* AnswerForm.toChoice(request.tool_choice))
+    }
     if (typeof input === "string") return { ...start, input }
     const items = input.filter((item): item is Earlier => item.type !== "mcp_approval_response")
     const at = items.length - 1

@@ -46,6 +46,16 @@ const withIssues = (
   }
 ]
 
+const decoded = (spec: OutputSpec, text: string): Effect.Effect<Structured, string> =>
+  Effect.map(
+    Effect.flatMap(Either.mapLeft(JsonText.read(text), String), (value) => spec.decode(value)),
+    (output) => ({ text, output })
+  )
+
+/** Decodes the text that an answer has become. One that does not fit fails with `OutputValidationError`. */
+export const again = (spec: OutputSpec, strategyName: string, text: string): Effect.Effect<Structured, Fatality> =>
+  Effect.mapError(decoded(spec, text), (issues) => invalid(strategyName, text, issues, 1))
+
 /**
  * Decodes a text by the output specification. A text that does not fit goes back to the model with the issues, in a
  * call that can only answer in that shape. After the task's retries it fails with `OutputValidationError`.
@@ -66,19 +76,16 @@ export const make = (
     messages: ReadonlyArray<LlmClient.Message>,
     count: number
   ): Effect.Effect<Structured, LlmError | Fatality> =>
-    Effect.matchEffect(
-      Effect.flatMap(Either.mapLeft(JsonText.read(text), String), (value) => spec.decode(value)),
-      {
-        onSuccess: (output) => Effect.succeed({ text, output }),
-        onFailure: (issues) => {
-          if (count > spec.retries) return Effect.fail(invalid(options.strategyName, text, issues, count))
-          const next = withIssues(messages, text, issues)
-          return Effect.flatMap(
-            model.call({ messages: next, responseFormat }, { step: options.step, deltas: () => [] }),
-            (response) => attempt(LlmClient.text(response), next, count + 1)
-          )
-        }
+    Effect.matchEffect(decoded(spec, text), {
+      onSuccess: Effect.succeed,
+      onFailure: (issues) => {
+        if (count > spec.retries) return Effect.fail(invalid(options.strategyName, text, issues, count))
+        const next = withIssues(messages, text, issues)
+        return Effect.flatMap(
+          model.call({ messages: next, responseFormat }, { step: options.step, deltas: () => [] }),
+          (response) => attempt(LlmClient.text(response), next, count + 1)
+        )
       }
-    )
+    })
   return attempt(options.text, options.messages, 1)
 }

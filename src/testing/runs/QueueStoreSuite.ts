@@ -87,6 +87,9 @@ const adding: ReadonlyArray<Case> = [
         settings: { temperature: 0.5 },
         history: [{ role: "user", content: "before" }],
         classifications: ["pii"],
+        clientTools: [{ name: "weather", parameters: { type: "object" }, expiresAfter: 1000 }],
+        output: { name: "forecast", description: "\u0000", schema: { type: "object", required: ["degrees"] } },
+        toolChoice: { tool: "weather" },
         startWith: "called"
       },
       priority: 3

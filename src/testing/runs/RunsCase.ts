@@ -21,6 +21,7 @@ import type { AgentEvent } from "../../domain/AgentEvent.js"
 import * as NextTurn from "../../internal/fiber/NextTurn.js"
 import type * as LlmClient from "../../llm/model/LlmClient.js"
 import { LlmConnectionError } from "../../llm/model/LlmError.js"
+import type { OutputValidationError } from "../../strategy/definition/StrategyError.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import * as PageTool from "../../tool/client/PageTool.js"
 import * as Tool from "../../tool/definition/Tool.js"
@@ -43,7 +44,7 @@ export const epoch = 1_750_000_000_000
  * @category models
  */
 export interface Given {
-  readonly agents: ReadonlyArray<Agent.Agent<string, never, never>>
+  readonly agents: ReadonlyArray<Agent.Agent<unknown, OutputValidationError, never>>
   readonly model: Layer.Layer<LlmClient.LlmClient>
 }
 
@@ -102,11 +103,27 @@ const resultsOf = (request: LlmClient.LlmRequest): ReadonlyArray<unknown> =>
   request.messages.flatMap((message) => (message.role === "tool" ? message.content.map(({ result }) => result) : []))
 
 const textOf = (result: unknown): string => (typeof result === "string" ? result : JSON.stringify(result))
+/** Answers in the form that is asked for. A `riddle` has no answer. */
+const formed = ({ name, schema }: Extract<LlmClient.ResponseFormat, { readonly type: "json" }>): TestModel.Turn => {
+  if (name === "riddle") return { text: "I do not know" }
+  if (name === "forecast") return { text: '{"city":"Delft","degrees":7}' }
+  return {
+    text: "steps" in (schema["properties"] as object) ? '{"variables":[],"steps":["think"]}' : '{"text":"hello"}'
+  }
+}
 
 /** Calls the tool that the input names, then answers with its results and all that the user said. */
 const answerTo = (request: LlmClient.LlmRequest): TestModel.Turn => {
+  const { responseFormat, toolChoice = "auto" } = request
+  if (responseFormat?.type === "json") return formed(responseFormat)
   const [input = "", ...steered] = textsOf(request)
   const results = resultsOf(request)
+  if (input === "choice") {
+    if (toolChoice === "auto" || toolChoice === "none")
+      return { text: [...results.map((result) => JSON.stringify(result)), toolChoice].join(" | ") }
+    const name = typeof toolChoice === "string" ? "book" : toolChoice.tool
+    return { calls: [{ name, params: name === "book" ? { place: "p1" } : {} }] }
+  }
   if (["work", "danger", "ask"].includes(input) && results.length === 0) return { calls: [{ name: input }] }
   if (input === "trip" && results.length < 3) {
     return {
@@ -126,9 +143,10 @@ const answerTo = (request: LlmClient.LlmRequest): TestModel.Turn => {
 }
 
 /**
- * The agents `helper` and `clerk`, alike. `work` waits until the case opens its gate, `danger` needs approval, `ask`
- * asks for a row, `locate` asks the caller where it is, and `book` books a place, which can be undone unless it is
- * `p0`. On the input `trip` the agent books `p0` and `p1`, and works; on `weather` it asks a tool of that name twice.
+ * The agents `helper` and `clerk`, alike, `thinker`, which plans, and `former`, which has an output. `work` waits until
+ * the case opens its gate, `danger` needs approval, `ask` asks for a row, `locate` asks the caller where it is, and
+ * `book` books a place, which can be undone unless it is `p0`. On the input `trip` the agent books `p0` and `p1`, and
+ * works; on `weather` it asks a tool of that name twice; on `choice` it calls the tool that it must call.
  *
  * @since 0.1.0
  * @category constructors
@@ -185,9 +203,11 @@ export const prepare: Effect.Effect<{
     expiresAfter: "1 hour"
   })
   const tools = [work, danger, ask, book, locate]
-  const agents = ["helper", "clerk"].map((name) =>
-    Agent.make(name, { system: name, tools, limits: { llmTimeout: "1 day" } })
-  )
+  const agents = [
+    ...["helper", "clerk"].map((name) => Agent.make(name, { system: name, tools, limits: { llmTimeout: "1 day" } })),
+    Agent.make("thinker", { strategy: "plan-and-solve" }),
+    Agent.make("former", { output: Schema.Struct({ text: Schema.String }) })
+  ]
   const model = TestModel.layer((request) => {
     asked++
     return answerTo(request)

@@ -220,6 +220,13 @@ export const capabilities = (can: { readonly resume: boolean; readonly fork: boo
         equal([stage.asked(), stage.worked()], [asked + 2, worked], "calls of the second fork")
         const whole = yield* stage.runs.fork(runId, { step: 0, changes: { input: "hello" }, ...ann })
         equal((yield* stage.runs.await(whole.runId, ann)).message, "You said hello", "a fork from the first step")
+        const schema = { type: "object", properties: { degrees: { type: "integer" } } }
+        const output = { name: "forecast", schema }
+        const formed = yield* stage.runs.fork(runId, { step: 1, changes: { output }, ...ann })
+        const value = { city: "Delft", degrees: 7 }
+        equal((yield* stage.runs.await(formed.runId, ann)).output, value, "the answer in the form of the fork")
+        const same = yield* stage.runs.fork(formed.runId, { step: 1, ...ann })
+        equal((yield* stage.runs.await(same.runId, ann)).output, value, "the answer in the form of its run")
         const error = yield* failure(stage.runs.fork(runId, { step: 99, ...ann }), "an unknown step")
         equal(error.reason, "invalid", "a step that the run has not")
       })

@@ -9,6 +9,7 @@ import * as TestClock from "effect/TestClock"
 import * as TestContext from "effect/TestContext"
 import * as Runs from "../../agent/runs/Runs.js"
 import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
+import * as Answer from "./RunsAnswerCases.js"
 import * as RunsCase from "./RunsCase.js"
 import * as ClientTool from "./RunsClientToolCases.js"
 import * as Control from "./RunsControlCases.js"
@@ -44,6 +45,7 @@ export const cases = (capabilities: Runs.Service["capabilities"]): ReadonlyArray
   ...Control.cases,
   ...Policy.cases,
   ...ClientTool.cases,
+  ...Answer.cases,
   ...Control.capabilities(capabilities)
 ]
 

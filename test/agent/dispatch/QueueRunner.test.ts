@@ -93,6 +93,30 @@ describe("QueueRunner", () => {
     })
   )
 
+  it.scoped("starts a run that waited with all that its request says", () =>
+    Effect.gen(function* () {
+      const { fake, queue } = yield* setup({ concurrency: 1 })
+      yield* queue.enqueue({ ...hello, runId: "first" })
+      const request: RunQueue.EnqueueRequest = {
+        ...hello,
+        runId: "second",
+        clientTools: [{ name: "weather", description: "The weather", parameters: { type: "object" }, expiresAfter: 7 }],
+        output: { name: "forecast", schema: { type: "object", properties: { degrees: { type: "integer" } } } },
+        toolChoice: { tool: "weather" }
+      }
+      yield* queue.enqueue(request)
+      yield* settle
+      assert.deepStrictEqual(ids(fake), ["first"])
+      yield* fake.end("first")
+      yield* settle
+      assert.deepStrictEqual(fake.started[1], request)
+      for (const fields of [{ output: { schema: { type: "array" } } }, { toolChoice: "any" as "auto" }]) {
+        const error = yield* Effect.flip(queue.enqueue({ ...hello, ...fields }))
+        assert.strictEqual("reason" in error && error.reason, "invalid")
+      }
+    })
+  )
+
   it.scoped("keeps the limits of owners and agents", () =>
     Effect.gen(function* () {
       const { fake, queue } = yield* setup({ concurrency: 10, perOwner: 2, perAgent: 3 })

@@ -136,6 +136,57 @@ describe("tools of a page", () => {
     })
   )
 
+  it.scopedLive("take the same results again, and give the page the same answer", () =>
+    Effect.gen(function* () {
+      for (const kept of both) {
+        const calls = ["red", "blue"].map((color) => ({ name: "color", params: { color } }))
+        const server = yield* start(calls, kept === undefined ? {} : { sessions: kept })
+        const page = pageOf(server)
+        page.addMessage({ id: "m1", role: "user", content: "color it" })
+        yield* Effect.promise(() => page.runAgent({ tools: [color] }))
+        const [one, other] = callsOf(page)
+        const sent = structuredClone(page.messages)
+        /** A page that has what this one had before it sent the results. */
+        const twin = (...results: ReadonlyArray<string>) => {
+          const { url } = server
+          const made = new Page({ url, agent: "clerk", threadId: "thread-1", messages: structuredClone(sent) })
+          for (const [at, { id }] of [one!, other!].entries())
+            if (results[at] !== undefined) give(made, id, results[at])
+          return made
+        }
+        const answer = (made: Page) =>
+          Effect.promise(async () => {
+            await made.runAgent({ tools: [color] }).catch(() => {})
+            return made
+          })
+        // One of two results again, while the run waits for the other.
+        const half = (yield* answer(twin("one"))).events
+        assert.deepStrictEqual(half.at(-1)?.["outcome"], { type: "success" })
+        const again = (yield* answer(twin("one"))).events
+        assert.deepStrictEqual(
+          again.map(({ type }) => type),
+          half.map(({ type }) => type)
+        )
+        const strange = yield* answer(twin("another"))
+        assert.strictEqual(strange.events.at(-1)?.["type"], "RUN_ERROR")
+        // The whole twice at once, and again when the run has ended.
+        const pages = yield* Effect.all([answer(twin("one", "two")), answer(twin("one", "two"))], {
+          concurrency: "unbounded"
+        })
+        pages.push(yield* answer(twin("one", "two")))
+        for (const { text } of pages) assert.strictEqual(text, "one, two")
+        const runs = pages.map(({ events }) => events[0]?.["metadata"].lexigram.runId)
+        assert.strictEqual(new Set(runs).size, 1)
+        const changed = yield* answer(twin("one", "three"))
+        assert.strictEqual(changed.events.at(-1)?.["type"], "RUN_ERROR")
+        const { url } = server
+        const bob = new Page({ url, agent: "clerk", threadId: "thread-1", user: "bob", messages: sent })
+        give(bob, one!.id, "one")
+        assert.strictEqual((yield* answer(bob)).events.at(-1)?.["type"], "RUN_ERROR")
+      }
+    })
+  )
+
   it.scopedLive("wait beside a person's decision, and are answered with it", () =>
     Effect.gen(function* () {
       const server = yield* start([{ name: "pay" }, { name: "color", params: { color: "red" } }], { sessions })

@@ -112,6 +112,29 @@ describe("AgentClient", () => {
     })
   )
 
+  it.scopedLive("says the form of its answer, and the tool that is called for it", () =>
+    Effect.gen(function* () {
+      const choices: Array<unknown> = []
+      const { url } = yield* AgentServers.start({
+        agents: [helper],
+        script: ({ responseFormat, toolChoice }) => {
+          if (responseFormat?.type === "json") return '{"degrees":7}'
+          choices.push(toolChoice)
+          return "7 degrees"
+        }
+      })
+      const client = yield* clientOf(url)
+      const schema = { type: "object", properties: { degrees: { type: "integer" } }, required: ["degrees"] }
+      const asked = { agent: "helper", input: "hello", output: { name: "forecast", schema } }
+      const answer = yield* client.run({ ...asked, clientTools: [{ name: "weather" }], toolChoice: "none" })
+      assert.deepStrictEqual([answer.output, choices], [{ degrees: 7 }, ["none"]])
+      for (const more of [{ output: { schema: { type: "array" } } }, { toolChoice: { tool: "none such" } }]) {
+        assert.strictEqual((yield* Effect.flip(client.run({ ...asked, ...more }))).reason, "invalid")
+        assert.lengthOf(choices, 1)
+      }
+    })
+  )
+
   it.scopedLive("reaches runs by any id, and refuses those that would be another path", () =>
     Effect.gen(function* () {
       const { url } = yield* AgentServers.start({ agents: [helper] })

@@ -5,8 +5,7 @@ import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import OpenAI6, { type APIError } from "openai"
-import OpenAI7 from "openai-v7"
+import OpenAI6 from "openai"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as OpenAiServer from "../../../src/http/openai/OpenAiServer.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
@@ -14,11 +13,7 @@ import * as Sessions from "../../../src/session/Sessions.js"
 import * as PageTool from "../../../src/tool/client/PageTool.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as AgentServers from "../../support/AgentServers.js"
-
-const versions = [
-  ["6", OpenAI6],
-  ["7", OpenAI7 as unknown as typeof OpenAI6]
-] as const
+import { failureOf, versions } from "../../support/OpenAiClients.js"
 
 const parameters = { type: "object" as const, properties: { city: { type: "string" } }, required: ["city"] }
 const described = { name: "weather", description: "The weather of a city", parameters }
@@ -56,16 +51,6 @@ const start = (setup: Partial<AgentServers.Setup> = {}, options: Omit<OpenAiServ
     }),
     (server) => ({ ...server, baseURL: `${server.url}/openai/v1` })
   )
-
-const failureOf = (run: () => PromiseLike<unknown>): Effect.Effect<APIError> =>
-  Effect.promise(async () => {
-    try {
-      await run()
-    } catch (error) {
-      return error as APIError
-    }
-    throw new Error("It did not fail")
-  })
 
 const weather = (city: string) => `${city} 7`
 
@@ -192,34 +177,45 @@ for (const [version, OpenAI] of versions)
       })
     )
 
-    it.scopedLive("are left out with `none`, and take neither a choice nor a name of the agent's", () =>
-      Effect.gen(function* () {
-        const seen: Array<ReadonlyArray<string>> = []
-        const { baseURL } = yield* start({
-          script: ({ tools }) => {
-            seen.push((tools ?? []).map(({ name }) => name))
-            return "hi"
+    it.scopedLive(
+      "are not called with `none`, are called where the request says so, and take no name of the agent's",
+      () =>
+        Effect.gen(function* () {
+          const seen: Array<unknown> = []
+          const { baseURL } = yield* start({
+            script: ({ toolChoice, tools = [] }) => {
+              seen.push([tools.map(({ name }) => name), toolChoice])
+              return typeof toolChoice === "object"
+                ? { calls: [{ name: toolChoice.tool, params: { city: "Delft" } }] }
+                : "hi"
+            }
+          })
+          const openai = clientOf(baseURL)
+          const create = (more: object) =>
+            openai.chat.completions.create({ ...asked, tools: chatTools, ...more } as never)
+          yield* Effect.promise(() => create({}))
+          yield* Effect.promise(() => create({ tool_choice: "none" }))
+          const named = { tool_choice: { type: "function", function: { name: "weather" } } }
+          const { choices } = yield* Effect.promise(() => create(named))
+          assert.strictEqual(choices[0]?.finish_reason, "tool_calls")
+          const both = ["pay", "weather"]
+          assert.deepStrictEqual(seen, [
+            [both, undefined],
+            [both, "none"],
+            [both, { tool: "weather" }]
+          ])
+          for (const more of [
+            { ...named, tools: [] },
+            { tools: [{ type: "custom", custom: { name: "x" } }] },
+            { tools: [{ type: "function", function: { name: "" } }] },
+            { tools: Array.from({ length: 129 }, (_, at) => ({ type: "function", function: { name: `t${at}` } })) },
+            { functions: [{ name: "x" }] },
+            { tools: [{ type: "function", function: { name: "x", parameters: { type: "array" } } }] },
+            { tools: [{ type: "function", function: { name: "pay" } }] }
+          ]) {
+            assert.strictEqual((yield* failureOf(() => create(more))).status, 400, JSON.stringify(more).slice(0, 100))
           }
         })
-        const openai = clientOf(baseURL)
-        const create = (more: object) =>
-          openai.chat.completions.create({ ...asked, tools: chatTools, ...more } as never)
-        yield* Effect.promise(() => create({}))
-        yield* Effect.promise(() => create({ tool_choice: "none" }))
-        assert.deepStrictEqual(seen, [["pay", "weather"], ["pay"]])
-        for (const more of [
-          { tool_choice: "required" },
-          { tool_choice: { type: "function", function: { name: "weather" } } },
-          { tools: [{ type: "custom", custom: { name: "x" } }] },
-          { tools: [{ type: "function", function: { name: "" } }] },
-          { tools: Array.from({ length: 129 }, (_, at) => ({ type: "function", function: { name: `t${at}` } })) },
-          { functions: [{ name: "x" }] },
-          { tools: [{ type: "function", function: { name: "x", parameters: { type: "array" } } }] },
-          { tools: [{ type: "function", function: { name: "pay" } }] }
-        ]) {
-          assert.strictEqual((yield* failureOf(() => create(more))).status, 400, JSON.stringify(more).slice(0, 100))
-        }
-      })
     )
   })
 

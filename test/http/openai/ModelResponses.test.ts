@@ -5,8 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import OpenAI6, { type APIError } from "openai"
-import OpenAI7 from "openai-v7"
+import type OpenAI6 from "openai"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as OpenAiServer from "../../../src/http/openai/OpenAiServer.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
@@ -14,16 +13,11 @@ import * as Sessions from "../../../src/session/Sessions.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as AgentServers from "../../support/AgentServers.js"
 import * as InnerApproval from "../../support/InnerApproval.js"
+import { failureOf, versions } from "../../support/OpenAiClients.js"
 import * as StagedModel from "../../support/StagedModel.js"
 
 const helper = Agent.make("helper", { system: "secret prompt" })
 const sessions = Layer.orDie(Sessions.layer())
-/** Version 7 asks for Node 22; what is used of it here works on Node 20 too. */
-const versions = [
-  ["6", OpenAI6],
-  ["7", OpenAI7 as unknown as typeof OpenAI6]
-] as const
-
 const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10 }
 
 const starting =
@@ -41,16 +35,6 @@ const starting =
         return { ...server, openai: clientOf("ann"), bob: clientOf("bob"), baseURL }
       }
     )
-
-const failureOf = (run: () => PromiseLike<unknown>): Effect.Effect<APIError> =>
-  Effect.promise(async () => {
-    try {
-      await run()
-    } catch (error) {
-      return error as APIError
-    }
-    throw new Error("It did not fail")
-  })
 
 const pay = Tool.make("pay", {
   description: "Pays",
@@ -271,7 +255,7 @@ for (const [version, OpenAI] of versions)
         const refusals: ReadonlyArray<readonly [object, RegExp]> = [
           [{ tools: [{ type: "web_search" }] }, /function/],
           [{ instructions: "be kind" }, /instructions/],
-          [{ text: { format: { type: "json_schema", name: "x", schema: {} } } }, /format/],
+          [{ text: { format: { type: "grammar" } } }, /./],
           [{ conversation: "c" }, /conversations/],
           [{ input: [{ role: "assistant", content: "hi" }] }, /message of the user/],
           [{ input: [{ role: "user", content: [{ type: "input_file", file_id: "f" }] }] }, /no files/],

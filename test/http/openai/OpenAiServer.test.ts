@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import OpenAI, { type APIError, AuthenticationError, BadRequestError, ConflictError, NotFoundError } from "openai"
+import OpenAI, { AuthenticationError, BadRequestError, ConflictError, NotFoundError } from "openai"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as OpenAiServer from "../../../src/http/openai/OpenAiServer.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
@@ -14,6 +14,7 @@ import * as Sessions from "../../../src/session/Sessions.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as AgentServers from "../../support/AgentServers.js"
 import * as InnerApproval from "../../support/InnerApproval.js"
+import { failureOf } from "../../support/OpenAiClients.js"
 
 const helper = Agent.make("helper", { system: "secret prompt" })
 
@@ -39,16 +40,6 @@ const start = (setup: Partial<AgentServers.Setup>, options: Omit<OpenAiServer.Op
 
 const hello = { model: "helper", messages: [{ role: "user" as const, content: "hello" }] }
 const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10 }
-
-const failureOf = (run: () => PromiseLike<unknown>): Effect.Effect<APIError> =>
-  Effect.promise(async () => {
-    try {
-      await run()
-    } catch (error) {
-      return error as APIError
-    }
-    throw new Error("It did not fail")
-  })
 
 const textsOf = (request: LlmClient.LlmRequest) =>
   request.messages.map(
@@ -231,8 +222,10 @@ describe("OpenAiServer", () => {
       assert.deepInclude(model, { code: "model_not_found", param: "model", type: "invalid_request_error" })
       for (const [more, param] of [
         [{ n: 2 }, "n"],
-        [{ tool_choice: "required" as const }, "tool_choice"],
-        [{ response_format: { type: "json_object" as const } }, "response_format"],
+        [
+          { tool_choice: { type: "allowed_tools" as const, allowed_tools: { mode: "auto", tools: [] } } },
+          "tool_choice"
+        ],
         [{ temperature: 7 }, "temperature"],
         [{ messages: [{ role: "assistant" as const, content: "a" }] }, "messages[0].role"]
       ] as const) {
