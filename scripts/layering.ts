@@ -43,6 +43,7 @@ const heavyTags: Readonly<Record<string, string>> = {
   "skill/Skills.ts": "a preset: the skill subsystem as one layer",
   "strategy/definition/StrategyRegistry.ts":
     "loads the definition of strategies, which its entries are checked against",
+  "testing/FaultyModel.ts": "a model with faults, whose tag shows a test what was done",
   "testing/TestModel.ts": "a scripted model, whose tag shows a test its calls",
   "tool/approval/PendingApprovals.ts": "the waiting room of approvals, over the ports of the gate and the store"
 }

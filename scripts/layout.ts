@@ -166,6 +166,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "cluster/entity": "sessions as entities of a cluster",
     "http/api": "the HTTP API of agents: its definition, server, client and callers",
     "testing/cassette": "recorded exchanges with providers",
+    "testing/trajectory": "what runs must have done",
     "testing/facts": "the suite of fact stores",
     "testing/memory": "the suite of memory stores",
     "testing/runs": "the suites of runs and of their records",

@@ -21,6 +21,13 @@ export * as EventRecorder from "./EventRecorder.js"
 export * as FactStoreSuite from "./facts/FactStoreSuite.js"
 
 /**
+ * Makes a model misbehave as real ones do, by a seed: the same seed gives the same faults to the same calls.
+ *
+ * @since 0.1.0
+ */
+export * as FaultyModel from "./FaultyModel.js"
+
+/**
  * The contract of `MemoryStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0
@@ -75,6 +82,14 @@ export * as SessionStoreSuite from "./session/SessionStoreSuite.js"
  * @since 0.1.0
  */
 export * as TestModel from "./TestModel.js"
+
+/**
+ * Says what a run must have done: which tools it called, in what order and with what, what it took, and how it ended.
+ * For any test runner.
+ *
+ * @since 0.1.0
+ */
+export * as Trajectory from "./trajectory/Trajectory.js"
 
 /**
  * The contract of `VectorIndex` as cases that any test runner can register, also for custom indexes.

@@ -266,6 +266,7 @@ describe("check-fixtures", () => {
         "recordings__own loops from cassettes 1/1",
         "recordings__own cassettes 4/4",
         "tau-bench__own 1/1",
+        "tau-bench__own scripts 1/1",
         "not covered: react-crewai-2__own, storm__own"
       ])
       assert.strictEqual(code, 0)

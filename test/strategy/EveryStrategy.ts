@@ -475,6 +475,8 @@ export interface WatchOptions {
   readonly model?:
     | ((request: LlmClient.LlmRequest) => ReturnType<Model> | Effect.Effect<ReturnType<Model>, LlmError>)
     | undefined
+  /** Wraps the model. */
+  readonly client?: ((client: LlmClient.Service) => LlmClient.Service) | undefined
   readonly input?: string | undefined
   readonly history?: ReadonlyArray<LlmClient.Message> | undefined
   readonly userId?: string | undefined
@@ -532,6 +534,7 @@ export const watch = (given: Case, options: WatchOptions = {}): Effect.Effect<Wa
     const text = options.input ?? given.sample.task
     const input = options.files === undefined ? text : [Content.text(text), ...options.files]
     const around = options.around ?? ((run) => run)
+    const wrapped = options.client?.(client) ?? client
     const program = Stream.runForEach(
       AgentExecutor.stream(agent, { input, history: options.history, userId: options.userId }),
       (event) => Effect.sync(() => void events.push(event))
@@ -539,7 +542,7 @@ export const watch = (given: Case, options: WatchOptions = {}): Effect.Effect<Wa
     const exit = yield* Effect.exit(around(program)).pipe(
       Effect.provideService(ToolRunner.ToolInterceptors, [tools.watch, ...(options.interceptors ?? [])]),
       Effect.provide(
-        Agents.layer({ enableMetrics: false, ...options.config }).pipe(Layer.provide(LlmGateway.layer(client)))
+        Agents.layer({ enableMetrics: false, ...options.config }).pipe(Layer.provide(LlmGateway.layer(wrapped)))
       ),
       Effect.withClock(hurried())
     ) as Effect.Effect<Exit.Exit<unknown, unknown>>

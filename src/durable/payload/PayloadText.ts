@@ -90,8 +90,11 @@ const estimate = (value: unknown, limit: number): number => {
     } else {
       for (const key in value) {
         if (units > limit) break
+        const field = (value as Record<string, unknown>)[key]
+        // No text has these fields.
+        if (field === undefined || typeof field === "function" || typeof field === "symbol") continue
         units += key.length + 4
-        add((value as Record<string, unknown>)[key])
+        add(field)
       }
     }
     above.delete(value)

@@ -156,7 +156,11 @@ const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch
       return values === undefined ? Effect.void : Effect.zipRight(take(values) ?? Effect.void, rest)
     })
     listen()
-    return { rest, stop: Effect.suspend(() => (waiting === undefined ? Effect.void : Fiber.interrupt(waiting))) }
+    const stop = Effect.suspend(() => {
+      reader = undefined
+      return waiting === undefined ? Effect.void : Fiber.interrupt(waiting)
+    })
+    return { rest, stop }
   }
 
   return {

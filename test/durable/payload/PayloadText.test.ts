@@ -46,6 +46,13 @@ describe("the text of a value that a run keeps", () => {
     }
   })
 
+  it("counts no fields that no text has", () => {
+    const name = "n".repeat(1_000)
+    for (const nothing of [undefined, () => 1, Symbol("s")]) {
+      assert.strictEqual(PayloadText.measure([{ [name]: nothing }], { above: 1, most: 4 })._tag, "Large")
+    }
+  })
+
   it("is not made of a value that is far too large, whatever it refers to", () => {
     let reads = 0
     const endless = new Proxy([] as Array<unknown>, {

@@ -12,8 +12,8 @@ const STREAMS = Number(process.env["HTTP_STREAMS"] ?? 50)
 const DELTAS = 200
 const MANY = STREAMS < 500 ? 40 : DELTAS
 const FRUGAL = ["--max-old-space-size=180", "--max-semi-space-size=2"]
-/** Later versions of Node take more for themselves. */
-const BOUND = process.versions.node.startsWith("20.") ? 250 : 320
+/** Later versions of Node take more for themselves, and so do processes that wait for others. */
+const BOUND = STREAMS >= 500 && process.versions.node.startsWith("20.") ? 250 : 320
 
 interface Used {
   readonly rss: number
