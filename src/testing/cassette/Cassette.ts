@@ -6,7 +6,8 @@
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpClient from "@effect/platform/HttpClient"
-import type * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as HttpClientError from "@effect/platform/HttpClientError"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Chunk from "effect/Chunk"
 import * as Config from "effect/Config"
@@ -127,20 +128,28 @@ const formOf = async (form: FormData): Promise<CassetteFile.Body> => ({
   )
 })
 
-const bodyOf = ({
-  body
-}: HttpClientRequest.HttpClientRequest): Effect.Effect<CassetteFile.Body | undefined, unknown> => {
+/** The request with a body that may be read twice. */
+const inMemory = (
+  request: HttpClientRequest.HttpClientRequest
+): Effect.Effect<HttpClientRequest.HttpClientRequest, HttpClientError.RequestError> => {
+  const { body } = request
+  if (body._tag !== "Stream") return Effect.succeed(request)
+  return Effect.mapBoth(Stream.runCollect(body.stream), {
+    onFailure: (cause) => new HttpClientError.RequestError({ request, reason: "Encode", cause }),
+    onSuccess: (chunks) => HttpClientRequest.bodyUint8Array(request, joined(chunks), body.contentType)
+  })
+}
+
+const bodyOf = ({ body }: HttpClientRequest.HttpClientRequest): Effect.Effect<CassetteFile.Body | undefined> => {
   switch (body._tag) {
-    case "Empty":
-      return Effect.succeed(undefined)
     case "Raw":
       return Effect.succeed(CassetteFile.fromText(typeof body.body === "string" ? body.body : String(body.body)))
     case "Uint8Array":
       return Effect.succeed(ofBytes(body.body, body.contentType))
     case "FormData":
       return Effect.promise(() => formOf(body.formData))
-    case "Stream":
-      return Effect.map(Stream.runCollect(body.stream), (chunks) => ofBytes(joined(chunks), body.contentType))
+    default:
+      return Effect.succeed(undefined)
   }
 }
 
@@ -172,7 +181,7 @@ const sentOf = (
   url: URL,
   secrets: ReadonlyArray<Redacted.Redacted<string>>
 ): Effect.Effect<CassetteFile.Exchange["request"]> =>
-  Effect.map(Effect.orDie(bodyOf(request)), (body) => ({
+  Effect.map(bodyOf(request), (body) => ({
     method: request.method,
     url: SecretText.redact(url.href, secrets),
     headers: only(request.headers, SENT),
@@ -206,8 +215,9 @@ const recording = (
       const exchanges = recorded.filter((one) => one !== undefined)
       return Effect.orDie(fs.writeFileString(file, CassetteFile.print(exchanges, file)))
     })
-    return HttpClient.make((request, url) =>
+    return HttpClient.make((given, url) =>
       Effect.gen(function* () {
+        const request = yield* inMemory(given)
         // Exchanges stand in the order in which they began.
         const at = recorded.push(undefined) - 1
         const known = [...secrets, ...credentialsOf(request)]
@@ -265,17 +275,19 @@ const replaying = (
       const message = `Cassette ${file}: nobody asked for ${left.length} of ${exchanges.length} exchanges:\n${left.join("\n")}`
       return Effect.die(new CassetteMismatchError({ file, message }))
     })
-    return HttpClient.make((request, url) =>
-      Effect.flatMap(sentOf(request, url, [...secrets, ...credentialsOf(request)]), (sent) => {
+    return HttpClient.make((given, url) =>
+      Effect.gen(function* () {
+        const request = yield* inMemory(given)
+        const sent = yield* sentOf(request, url, [...secrets, ...credentialsOf(request)])
         asked++
         const found = CassetteMatch.find(exchanges, used, sent, { match, ignore, volatile })
         if (typeof found === "string") {
           const message = `Cassette ${file}: nothing answers request ${asked}, ${sent.method} ${sent.url}. ${found}\nIf the request is right, ${RECORD}.`
-          return Effect.die(new CassetteMismatchError({ file, message }))
+          return yield* Effect.die(new CassetteMismatchError({ file, message }))
         }
         used.add(found)
         const { response } = exchanges[found]!
-        return Effect.succeed(responseOf(request, { ...response, body: CassetteFile.toBytes(response.body) }))
+        return responseOf(request, { ...response, body: CassetteFile.toBytes(response.body) })
       })
     )
   })

@@ -192,6 +192,30 @@ describe("Cassette", () => {
     })
   )
 
+  it.scopedLive("reads the stream of a body once, and fails as it does", () =>
+    Effect.gen(function* () {
+      const file = Path.join(yield* folder, "stream.yaml")
+      const { requests, url } = yield* LoopbackServer.http(({ body }, response) =>
+        response.writeHead(200, { "content-type": "text/plain" }).end(body.toUpperCase())
+      )
+      const sent = () => {
+        let reads = 0
+        const body = Stream.suspend(() =>
+          reads++ === 0 ? Stream.make(new TextEncoder().encode("once")) : Stream.empty
+        )
+        return HttpClientRequest.bodyStream(HttpClientRequest.post(url), body, { contentType: "text/plain" })
+      }
+      const answer = (request: HttpClientRequest.HttpClientRequest) => (client: HttpClient.HttpClient) =>
+        Effect.flatMap(client.execute(request), (response) => response.text)
+      assert.strictEqual(yield* using({ file, mode: "record" }, answer(sent())), "ONCE")
+      assert.strictEqual(yield* using({ file }, answer(sent())), "ONCE")
+      const broken = HttpClientRequest.bodyStream(HttpClientRequest.post(url), Stream.fail("broken"))
+      const error = yield* Effect.flip(using({ file }, answer(broken)))
+      assert.strictEqual(error._tag === "RequestError" && error.reason, "Encode")
+      assert.strictEqual(requests.length, 1)
+    })
+  )
+
   it.scopedLive("keeps secrets out of its file: those of headers, addresses, options, and what looks like one", () =>
     Effect.gen(function* () {
       const file = Path.join(yield* folder, "secrets.yaml")
