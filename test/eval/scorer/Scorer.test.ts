@@ -39,7 +39,9 @@ describe("Scorer", () => {
         }).score(subject)
       )
       assert.deepStrictEqual([thrown.scorer, thrown.reason], ["s", "it threw: no field"])
-      const failed = yield* Effect.flip(Scorer.makeEffect("e", () => Effect.fail(new Error("no answer"))).score(subject))
+      const failed = yield* Effect.flip(
+        Scorer.makeEffect("e", () => Effect.fail(new Error("no answer"))).score(subject)
+      )
       assert.deepStrictEqual([failed.scorer, failed.reason], ["e", "no answer"])
     })
   )
