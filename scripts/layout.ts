@@ -159,6 +159,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "agent/dispatch": "starts runs for callers: by schedules, and out of a queue",
     durable: "agents whose runs survive their process",
     "eval/scorer": "scorers of outputs: texts, numbers, runs, models as judges",
+    "http/request": "the requests that a server answers, and their end",
     "http/webhook": "the port of webhooks at the end of runs, and their signatures",
     testing: "scripted models and event recorders",
     "testing/suite": "what every port suite is made of: cases and assertions"

@@ -121,9 +121,21 @@ export interface Inside<Input> {
   readonly say: (value: unknown) => Effect.Effect<void>
 }
 
-/** Runs the effect of a program file. Exits with 1 and prints the cause if the effect fails. */
-export const main = <Input>(program: (inside: Inside<Input>) => Effect.Effect<unknown, unknown>): void => {
-  const run = Effect.gen(function* () {
+const runPlainly = (effect: Effect.Effect<void, unknown>): void => {
+  Effect.runCallback(effect, {
+    onExit: (exit) => {
+      if (Exit.isSuccess(exit)) return
+      process.stderr.write(`${Cause.pretty(exit.cause)}\n`, () => process.exit(1))
+    }
+  })
+}
+
+/** Runs the effect of a program file. By default it exits with 1 and prints the cause if the effect fails. */
+export const main = <Input>(
+  program: (inside: Inside<Input>) => Effect.Effect<unknown, unknown>,
+  run: (effect: Effect.Effect<void, unknown>) => void = runPlainly
+): void => {
+  const effect = Effect.gen(function* () {
     const lines = yield* Mailbox.make<unknown>()
     const reader = Readline.createInterface({ input: process.stdin })
     reader.on("line", (line) => {
@@ -139,10 +151,5 @@ export const main = <Input>(program: (inside: Inside<Input>) => Effect.Effect<un
     })
     reader.close()
   })
-  Effect.runCallback(run, {
-    onExit: (exit) => {
-      if (Exit.isSuccess(exit)) return
-      process.stderr.write(`${Cause.pretty(exit.cause)}\n`, () => process.exit(1))
-    }
-  })
+  run(effect)
 }

@@ -13,6 +13,7 @@ import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as HttpServer from "@effect/platform/HttpServer"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -20,6 +21,7 @@ import type * as AgentExecutor from "../../agent/AgentExecutor.js"
 import type * as Agent from "../../agent/definition/AgentDefinition.js"
 import type * as Runs from "../../agent/runs/Runs.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
+import * as OpenRequests from "../request/OpenRequests.js"
 import { AgentApi, Authenticated } from "./AgentApi.js"
 import * as AgentEndpoints from "./AgentEndpoints.js"
 import { ApiConfigurationError, ApiError } from "./ApiError.js"
@@ -112,6 +114,11 @@ export interface Options extends RunEndpoints.Options, OwnerEndpoints.Options {
   readonly allowedHeaders?: ReadonlyArray<string> | undefined
   /** Whether a caller may use an endpoint, by its scopes for example; otherwise 403. Default: it may use all. */
   readonly permits?: ((caller: Identity, endpoint: PermittedName) => boolean) | undefined
+  /**
+   * When the scope of the server closes, as on SIGTERM under `NodeRuntime.runMain`, open requests are answered within
+   * this time, then cut; further ones get 503. Default 15 seconds.
+   */
+  readonly drain?: Duration.DurationInput | undefined
   /** Is told of each request to an endpoint that needs a caller, before its response is sent. */
   readonly audit?: ((entry: AuditEntry) => Effect.Effect<void>) | undefined
 }
@@ -129,10 +136,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i
 
 const hostOf = (authority: string): string => authority.replace(/:\d{1,5}$/, "")
 
-/**
- * A server that knows nobody is for this machine alone: a page of another site must not reach it through the browser of
- * somebody who works here.
- */
+/** A server that knows nobody is for this machine alone: pages of other sites must not reach it through a browser here. */
 const isNear = ({ headers }: HttpServerRequest.HttpServerRequest, origins: ReadonlyArray<string>): boolean => {
   const { host, origin } = headers
   if (host === undefined || !LOOPBACK.test(hostOf(host))) return false
@@ -254,12 +258,13 @@ export const layerHandlers = <Id extends string>(
 const router = { maxParamLength: 4096 }
 
 /** The application: the API, its OpenAPI page, and what every request passes. */
-const layerApp = (options: Options) => {
+const layerApp = (options: Options, open: OpenRequests.OpenRequests) => {
   const { maxBodyBytes } = ApiLimits.make(options.limits)
   const problems = HttpApiBuilder.middleware(
     Effect.map(Authentication, ({ schemes }) =>
       Problems.middleware({
         maxBodyBytes,
+        open,
         paths: pathsOf(options),
         schemes,
         failures: (options.edges ?? []).flatMap(({ failures }) => (failures === undefined ? [] : [failures]))
@@ -322,7 +327,12 @@ export const layer = (
   Layer.unwrapEffect(
     Effect.as(
       checkAddress,
-      Layer.provide(HttpApiBuilder.serve(cors(options)), [layerApp(options), HttpRouter.setRouterConfig(router)])
+      OpenRequests.layer(options.drain, (open) =>
+        Layer.provide(HttpApiBuilder.serve(cors(options)), [
+          layerApp(options, open),
+          HttpRouter.setRouterConfig(router)
+        ])
+      )
     )
   )
 
@@ -341,10 +351,13 @@ export const toHttpApp = (
   never,
   Services | HttpRouter.HttpRouter.DefaultServices | Scope.Scope
 > =>
-  Effect.flatMap(
-    Layer.build(Layer.mergeAll(layerApp(options), HttpApiBuilder.Router.Live, HttpApiBuilder.Middleware.layer)),
-    (context) =>
+  OpenRequests.layer(options.drain, (open) =>
+    Layer.mergeAll(layerApp(options, open), HttpApiBuilder.Router.Live, HttpApiBuilder.Middleware.layer)
+  ).pipe(
+    Layer.build,
+    Effect.flatMap((context) =>
       Effect.map(HttpRouter.withRouterConfig(Effect.provide(HttpApiBuilder.httpApp, context), router), cors(options))
+    )
   )
 
 /** Web requests have no bound of their own. */
@@ -377,7 +390,7 @@ export const toWebHandler = <E>(
   const { maxBodyBytes } = ApiLimits.make(options.limits)
   const { dispose, handler } = HttpApiBuilder.toWebHandler(
     Layer.mergeAll(
-      Layer.provide(layerApp(options), services),
+      OpenRequests.layer(options.drain, (open) => Layer.provide(layerApp(options, open), services)),
       HttpServer.layerContext,
       HttpRouter.setRouterConfig(router)
     ),

@@ -14,8 +14,10 @@ import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as SecretText from "../../internal/text/SecretText.js"
+import type { OpenRequests } from "../request/OpenRequests.js"
 import * as ApiErrors from "./ApiError.js"
 import type { Scheme } from "./Authentication.js"
 
@@ -96,6 +98,7 @@ export interface Options {
   /** Default: problem details. */
   readonly failures?: ReadonlyArray<Failures> | undefined
   readonly maxBodyBytes: number
+  readonly open: OpenRequests
   readonly paths: Paths
   readonly schemes: ReadonlyArray<Scheme>
 }
@@ -165,11 +168,26 @@ const requestIdOf = ({ headers }: HttpServerRequest.HttpServerRequest): string =
 
 const takesBody = new Set(["POST", "PUT", "PATCH"])
 
+const ending = new ApiError({
+  reason: "unavailable",
+  message: "The server is ending",
+  hint: "Send the request again: another server may take it",
+  retryAfter: 1
+})
+
+const cut = new ApiError({
+  reason: "unavailable",
+  message: "The server ended before the answer",
+  hint: "What it began may go on: send the request again with the same Idempotency-Key",
+  retryAfter: 1
+})
+
 /** A body is JSON, and not larger than allowed where it says how large it is. */
 const refusalOf = (
   { headers, method }: HttpServerRequest.HttpServerRequest,
-  { maxBodyBytes }: Options
+  { maxBodyBytes, open }: Options
 ): ApiError | undefined => {
+  if (open.isClosing()) return ending
   const length = Number(headers["content-length"] ?? "0")
   if (length > maxBodyBytes) return tooLarge(maxBodyBytes)
   const type = headers["content-type"]
@@ -179,23 +197,26 @@ const refusalOf = (
 }
 
 /**
- * Renders failures as problem details, bounds the body, names the request, and lets nothing act for the system.
+ * Renders failures as problem details, bounds the body, names the request, lets nothing act for the system, and answers none
+ * while the server ends.
  *
  * @category middleware
  */
 export const middleware =
   (options: Options) =>
-  <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<never, R> =>
+  <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<never, R | Scope.Scope> =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       const requestId = requestIdOf(request)
       const refusal = refusalOf(request, options)
-      const handled: HttpApp.Default<E | ApiError, R> = refusal === undefined ? app : refusal
+      const handled: HttpApp.Default<E | ApiError, R | Scope.Scope> =
+        refusal === undefined ? Effect.zipRight(options.open.enter, app) : refusal
       const answered = handled.pipe(
         HttpIncomingMessage.withMaxBodySize(Option.some(options.maxBodyBytes)),
         SystemAccess.drop,
         Effect.catchAllCause((cause: Cause.Cause<unknown>) => {
-          if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
-          const found = failureOf(cause, request, options)
+          const isInterrupted = Cause.isInterruptedOnly(cause)
+          if (isInterrupted && !options.open.isClosing()) return Effect.failCause(cause as Cause.Cause<never>)
+          const found = isInterrupted ? { error: cut } : failureOf(cause, request, options)
           if (found !== undefined) {
             return Effect.succeed(respond(found.error, requestId, options, request.url, found.headers))
           }
@@ -208,7 +229,10 @@ export const middleware =
             respond(isDeep ? tooDeep : failed, requestId, options, request.url)
           )
         }),
-        Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
+        Effect.map((response) => {
+          const named = HttpServerResponse.setHeader(response, "x-request-id", requestId)
+          return options.open.isClosing() ? HttpServerResponse.setHeader(named, "connection", "close") : named
+        }),
         Effect.annotateLogs("requestId", requestId)
       )
       return answered

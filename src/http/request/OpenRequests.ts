@@ -1,0 +1,80 @@
+/**
+ * The requests that a server answers, and their end when the server ends.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+
+export interface OpenRequests {
+  /** Counts the request of this fiber until its scope closes, which is when its response has been sent. */
+  readonly enter: Effect.Effect<void, never, Scope.Scope>
+  /** Further requests are not answered. */
+  readonly isClosing: () => boolean
+  /** Waits until all requests are answered. Those that are not within `patience` are interrupted. */
+  readonly close: Effect.Effect<void>
+}
+
+/** Uses the clock that it is made with. */
+const make = (patience: Duration.DurationInput = "15 seconds"): Effect.Effect<OpenRequests> =>
+  Effect.map(Effect.clock, (clock) => {
+    const open = new Map<Scope.Scope, Fiber.RuntimeFiber<unknown, unknown>>()
+    const answered = Effect.unsafeMakeLatch(true)
+    let isClosing = false
+    const leave = (scope: Scope.Scope) =>
+      Effect.suspend(() => {
+        open.delete(scope)
+        return open.size === 0 ? answered.open : Effect.void
+      })
+    const cut = Effect.suspend(() =>
+      Effect.forEach(
+        Array.from(open),
+        // A body that another runtime reads outlives the fiber of its request, but not its scope.
+        ([scope, fiber]) =>
+          Effect.zipRight(
+            Fiber.interrupt(fiber),
+            Scope.close(scope as Scope.CloseableScope, Exit.interrupt(fiber.id()))
+          ),
+        { concurrency: "unbounded", discard: true }
+      )
+    )
+    return {
+      enter: Effect.withFiberRuntime<void, never, Scope.Scope>((fiber) =>
+        Effect.scopeWith((scope) => {
+          open.set(scope, fiber)
+          answered.unsafeClose()
+          return Scope.addFinalizer(scope, leave(scope))
+        })
+      ),
+      isClosing: () => isClosing,
+      close: Effect.suspend(() => {
+        isClosing = true
+        if (open.size === 0) return Effect.void
+        // The caller may be interrupted already: what waits for the time is a fiber of its own.
+        const waiting = Effect.forkDaemon(
+          Effect.interruptible(Effect.zipRight(clock.sleep(Duration.decode(patience)), Effect.uninterruptible(cut)))
+        )
+        return Effect.flatMap(waiting, (fiber) => Effect.zipRight(answered.await, Fiber.interrupt(fiber)))
+      })
+    }
+  })
+
+/**
+ * A layer that serves requests. Before it is released, those that are open are answered.
+ *
+ * @category layers
+ */
+export const layer = <A, E, R>(
+  patience: Duration.DurationInput | undefined,
+  serving: (open: OpenRequests) => Layer.Layer<A, E, R>
+): Layer.Layer<A, E, R> =>
+  Layer.unwrapEffect(
+    Effect.map(make(patience), (open) =>
+      Layer.provideMerge(Layer.scopedDiscard(Effect.addFinalizer(() => open.close)), serving(open))
+    )
+  )
