@@ -167,6 +167,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/suite": "what every port suite is made of: cases and assertions"
   },
   {
+    eval: "tasks and experiments",
     "cluster/entity": "sessions as entities of a cluster",
     "http/api": "the HTTP API of agents: its definition, server, client and callers",
     "testing/cassette": "recorded exchanges with providers",

@@ -62,7 +62,7 @@ export interface Options<Input, Expected, Output, R, R2> {
   readonly variants: ReadonlyArray<Task<Input, Output, R>>
   /** Their names are unique. */
   readonly scorers: ReadonlyArray<Scorer<Input, Output, Expected, R2>>
-  /** How often each case is run by each variant, for answers that differ from time to time. Default 1, at most 1,000. */
+  /** How often each variant runs each case, for answers that differ from time to time. Default 1, at most 1,000. */
   readonly repetitions?: number | undefined
 }
 
@@ -115,8 +115,8 @@ export const make = <Input, Expected, Output, R, R2>(
  */
 export interface RunOptions {
   /**
-   * Names this run of the experiment, 1 to 256 characters: with the same id it goes on, with another it begins anew. The
-   * commit that is measured is a good one.
+   * Names this run of the experiment, 1 to 256 characters: with the same id it goes on, with another it begins anew.
+   * The commit that is measured is a good one.
    */
   readonly id: string
   /** Trials at once. Default 4, at most 1,000. */

@@ -13,6 +13,21 @@ export * as Dataset from "./dataset/Dataset.js"
 export * as DatasetError from "./dataset/DatasetError.js"
 
 /**
+ * Experiments: every case of a dataset by every variant, some times, with a score of each. What was done is kept, so
+ * that an experiment that was cut off goes on where it was.
+ *
+ * @since 0.1.0
+ */
+export * as Experiment from "./Experiment.js"
+
+/**
+ * What the entries of an experiment say: its results, its attempts and what they took.
+ *
+ * @since 0.1.0
+ */
+export * as ExperimentFold from "./record/ExperimentFold.js"
+
+/**
  * What is kept of an experiment: what it is, which trials began, and what they gave.
  *
  * @since 0.1.0
@@ -55,3 +70,10 @@ export * as JsonlExperimentStore from "./record/JsonlExperimentStore.js"
  * @since 0.1.0
  */
 export * as Scorer from "./scorer/Scorer.js"
+
+/**
+ * Tasks: what an experiment runs with the input of each case.
+ *
+ * @since 0.1.0
+ */
+export * as Task from "./Task.js"
