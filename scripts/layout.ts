@@ -22,6 +22,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   { domain: "ids, usage, events, answers and error codes that everything shares" },
   {
     content: "parts of messages, and the store of their bytes",
+    "eval/statistics": "statistics of scores: means, intervals, comparisons, agreement",
     "observability/journal": "the seam between durable layers and the events and failures of runs",
     "observability/log": "events of running runs, and texts of logs for readers of deltas"
   },

@@ -173,7 +173,8 @@ export const table = {
   LEX_ERR_HTTP_102: "WebhookError",
   LEX_ERR_HTTP_103: "McpServerError",
   LEX_ERR_A2A_001: "A2aFailure",
-  LEX_ERR_A2A_100: "A2aError"
+  LEX_ERR_A2A_100: "A2aError",
+  LEX_ERR_EVAL_105: "StatisticsError"
 } as const
 
 /**

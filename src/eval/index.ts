@@ -1,6 +1,36 @@
 /**
+ * How far two raters agree: a judge with people, people with each other, a judge with itself.
+ *
+ * @since 0.1.0
+ */
+export * as Agreement from "./statistics/Agreement.js"
+
+/**
+ * Confidence intervals of means by the bootstrap: the mean of many samples, each drawn with replacement out of the
+ * numbers that are there (Efron and Tibshirani 1993, "An Introduction to the Bootstrap").
+ *
+ * @since 0.1.0
+ */
+export * as Bootstrap from "./statistics/Bootstrap.js"
+
+/**
+ * Compares two versions by their scores of the same cases.
+ *
+ * @since 0.1.0
+ */
+export * as Comparison from "./statistics/Comparison.js"
+
+/**
  * Scorers: what says how good an output is.
  *
  * @since 0.1.0
  */
 export * as Scorer from "./scorer/Scorer.js"
+
+/**
+ * Statistics of scores and of repeated trials. No function returns NaN or Infinity: input that has no answer is a
+ * `StatisticsError`.
+ *
+ * @since 0.1.0
+ */
+export * as Statistics from "./statistics/Statistics.js"
