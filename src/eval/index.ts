@@ -21,6 +21,21 @@ export * as Bootstrap from "./statistics/Bootstrap.js"
 export * as Comparison from "./statistics/Comparison.js"
 
 /**
+ * A model as judge: it scores outputs by a rubric (Zheng et al. 2023, "Judging LLM-as-a-Judge").
+ *
+ * @since 0.1.0
+ */
+export * as JudgeScorer from "./scorer/JudgeScorer.js"
+
+/**
+ * A model as judge of two outputs: which one is better. Judges prefer a position, so each pair is shown in both orders
+ * (Zheng et al. 2023, "Judging LLM-as-a-Judge").
+ *
+ * @since 0.1.0
+ */
+export * as PairwiseJudge from "./scorer/PairwiseJudge.js"
+
+/**
  * Scorers: what says how good an output is.
  *
  * @since 0.1.0
