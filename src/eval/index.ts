@@ -21,11 +21,26 @@ export * as Bootstrap from "./statistics/Bootstrap.js"
 export * as Comparison from "./statistics/Comparison.js"
 
 /**
+ * Scorers of data in outputs: JSON, numbers, and values of a schema.
+ *
+ * @since 0.1.0
+ */
+export * as DataScorer from "./scorer/DataScorer.js"
+
+/**
  * A model as judge: it scores outputs by a rubric (Zheng et al. 2023, "Judging LLM-as-a-Judge").
  *
  * @since 0.1.0
  */
 export * as JudgeScorer from "./scorer/JudgeScorer.js"
+
+/**
+ * Scorers that count the words an output has in common with references: BLEU and ROUGE. They compare words, not
+ * meanings, and are of use beside numbers that others published.
+ *
+ * @since 0.1.0
+ */
+export * as OverlapScorer from "./scorer/OverlapScorer.js"
 
 /**
  * A model as judge of two outputs: which one is better. Judges prefer a position, so each pair is shown in both orders
@@ -49,3 +64,10 @@ export * as Scorer from "./scorer/Scorer.js"
  * @since 0.1.0
  */
 export * as Statistics from "./statistics/Statistics.js"
+
+/**
+ * Scorers that compare the text of an output with what was expected: one text, or several of which the best counts.
+ *
+ * @since 0.1.0
+ */
+export * as TextScorer from "./scorer/TextScorer.js"

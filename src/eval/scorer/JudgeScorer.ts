@@ -143,10 +143,10 @@ export const makeWith = <Input = unknown, Output = unknown, Expected = unknown>(
 /**
  * Judges with the client in context, which may be another one than that of the task.
  *
- * The judge gives its reasons, then a level for each criterion; the score is the weighted mean of the levels, on a scale
- * from 0 to 1. What is judged stands between lines with a mark that it cannot contain. A verdict that cannot be read is
- * asked for again. `usage` and `costUsd` of the score are those of the judge; an error of the model fails the scorer.
- * Criteria and scales that are no such throw a `TypeError`, because scorers are constants.
+ * The judge gives its reasons, then a level for each criterion; the score is the weighted mean of the levels, on a
+ * scale from 0 to 1. What is judged stands between lines with a mark that it cannot contain. A verdict that cannot be
+ * read is asked for again. `usage` and `costUsd` of the score are those of the judge; an error of the model fails the
+ * scorer. Criteria and scales that are no such throw a `TypeError`, because scorers are constants.
  *
  * @since 0.1.0
  * @category constructors

@@ -47,7 +47,7 @@ export interface Preference {
   readonly better: "first" | "second" | "tie"
   /** Whether both orders gave the same. */
   readonly isConsistent: boolean
-  /** The reasons of the judge, in the first order, which calls the first output A, and in the second, which calls it B. */
+  /** The reasons of the judge: with the first output as A, then with the first output as B. */
   readonly reasons: readonly [string, string]
   readonly usage: Usage.Usage
   /** Absent if the price of a call is not known. */
