@@ -53,6 +53,8 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "tool/definition": "tools, tool sets, their parameters and their errors"
   },
   {
+    "eval/dataset": "cases of evals, from values, JSON lines and CSV",
+    "eval/record": "records of experiments, and the port of their store",
     "document/format": "reads the text of Markdown, HTML and PDF",
     governance: "budgets, quotas, rates and rules around runs and calls",
     "guard/injection": "detects prompt injection",

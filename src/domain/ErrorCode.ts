@@ -174,6 +174,11 @@ export const table = {
   LEX_ERR_HTTP_103: "McpServerError",
   LEX_ERR_A2A_001: "A2aFailure",
   LEX_ERR_A2A_100: "A2aError",
+  LEX_ERR_EVAL_100: "DatasetError",
+  LEX_ERR_EVAL_101: "ExperimentError",
+  LEX_ERR_EVAL_102: "ExperimentStoreError",
+  LEX_ERR_EVAL_103: "GateError",
+  LEX_ERR_EVAL_104: "ScorerError",
   LEX_ERR_EVAL_105: "StatisticsError"
 } as const
 

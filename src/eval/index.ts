@@ -28,6 +28,20 @@ export * as Comparison from "./statistics/Comparison.js"
 export * as DataScorer from "./scorer/DataScorer.js"
 
 /**
+ * Datasets: cases with what is expected of them, from values, JSON lines, CSV or files.
+ *
+ * @since 0.1.0
+ */
+export * as Dataset from "./dataset/Dataset.js"
+
+/**
+ * Errors of datasets.
+ *
+ * @since 0.1.0
+ */
+export * as DatasetError from "./dataset/DatasetError.js"
+
+/**
  * A model as judge: it scores outputs by a rubric (Zheng et al. 2023, "Judging LLM-as-a-Judge").
  *
  * @since 0.1.0

@@ -79,7 +79,7 @@ describe("TaskGraph.check", () => {
   it("takes time linear in the number of tasks in a cycle", () => {
     Growth.assertLinear({
       input: (size) => Array.from({ length: size }, (_, i) => work(`t${i}`, [`t${(i + 1) % size}`])),
-      size: 10_000,
+      size: 4_000,
       run: (tasks) => assert.lengthOf(TaskGraph.check(tasks, { shown }), 1)
     })
   })

@@ -96,8 +96,8 @@ const bleuOf = (output: ReadonlyArray<string>, references: ReadonlyArray<Readonl
 
 /**
  * Sentence BLEU from 0 to 1, as sacrebleu's `sentence_bleu` gives it from 0 to 100: n-grams of 1 to 4 tokens, as far as
- * the output has them, exponential smoothing, and all references at once (Papineni et al. 2002; Post 2018). Case counts.
- * It says little of a single short text.
+ * the output has them, exponential smoothing, and all references at once (Papineni et al. 2002; Post 2018). Case
+ * counts. It says little of a single short text.
  *
  * @since 0.1.0
  * @category constructors

@@ -133,7 +133,7 @@ export const compare = (
   Effect.flatMap(LlmClient.LlmClient, (client) =>
     Effect.mapError(compareBy(client, pair, options), (cause) => {
       const reason = typeof cause === "string" ? cause : cause.message
-      return new Scorer.ScorerError({ scorer: options.name ?? "pairwise", reason, cause })
+      return Scorer.noScore(options.name ?? "pairwise", reason, { cause })
     })
   )
 

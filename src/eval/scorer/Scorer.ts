@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as AgentResponse from "../../domain/AgentResponse.js"
+import * as ErrorCode from "../../domain/ErrorCode.js"
 import type * as Usage from "../../domain/Usage.js"
 
 /**
@@ -38,19 +39,27 @@ export interface Score {
 }
 
 /**
- * A scorer could not score: an output or a case of another shape, a judge that gave no verdict.
+ * A scorer could not score: an output or a case of another shape, a judge that gave no verdict. `scorer` is its name.
  *
  * @since 0.1.0
  * @category errors
  */
-export class ScorerError extends Schema.TaggedError<ScorerError>("effect-lexigram/eval/Scorer/ScorerError")(
+export class ScorerError extends ErrorCode.TaggedError<ScorerError>("effect-lexigram/eval/Scorer/ScorerError")(
   "ScorerError",
-  { scorer: Schema.String, reason: Schema.String, cause: Schema.optional(Schema.Defect) }
-) {
-  override get message(): string {
-    return `${this.scorer} gave no score: ${this.reason}`
-  }
-}
+  { ...ErrorCode.fields("LEX_ERR_EVAL_104"), scorer: Schema.String }
+) {}
+
+/**
+ * The failure of a scorer, by its name and the reason. For own scorers that say more than `make` does.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const noScore = (
+  scorer: string,
+  reason: string,
+  more: { readonly hint?: string; readonly cause?: unknown } = {}
+): ScorerError => new ScorerError({ scorer, message: `${scorer} gave no score: ${reason}`, ...more })
 
 /**
  * Scores outputs. Names of scorers of one experiment are unique.
@@ -83,7 +92,7 @@ export const make = <Input, Output, Expected>(
   score: (subject) =>
     Effect.try({
       try: () => toScore(score(subject)),
-      catch: (cause) => new ScorerError({ scorer: name, reason: `it threw: ${reasonOf(cause)}`, cause })
+      catch: (cause) => noScore(name, `it threw: ${reasonOf(cause)}`, { cause })
     }).pipe(Effect.flatMap((score) => checked(name, score)))
 })
 
@@ -100,7 +109,7 @@ export const makeEffect = <Input, Output, Expected, E, R>(
   name,
   score: (subject) =>
     score(subject).pipe(
-      Effect.mapError((cause) => new ScorerError({ scorer: name, reason: reasonOf(cause), cause })),
+      Effect.mapError((cause) => (cause instanceof ScorerError ? cause : noScore(name, reasonOf(cause), { cause }))),
       Effect.flatMap((score) => checked(name, toScore(score)))
     )
 })
@@ -113,4 +122,8 @@ const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.mes
 const checked = (scorer: string, score: Score): Effect.Effect<Score, ScorerError> =>
   score.value >= 0 && score.value <= 1
     ? Effect.succeed(score)
-    : Effect.fail(new ScorerError({ scorer, reason: `its score is ${score.value}, which is not from 0 to 1` }))
+    : Effect.fail(
+        noScore(scorer, `its score is ${score.value}, which is not from 0 to 1`, {
+          hint: "Divide the score by the largest one that the scorer can give"
+        })
+      )

@@ -136,7 +136,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i
 
 const hostOf = (authority: string): string => authority.replace(/:\d{1,5}$/, "")
 
-/** A server that knows nobody is for this machine alone: pages of other sites must not reach it through a browser here. */
+/** A server that knows nobody is for this machine alone: pages of other sites must not reach it through a browser. */
 const isNear = ({ headers }: HttpServerRequest.HttpServerRequest, origins: ReadonlyArray<string>): boolean => {
   const { host, origin } = headers
   if (host === undefined || !LOOPBACK.test(hostOf(host))) return false

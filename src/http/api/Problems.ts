@@ -14,6 +14,7 @@ import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as SecretText from "../../internal/text/SecretText.js"
@@ -197,8 +198,17 @@ const refusalOf = (
 }
 
 /**
- * Renders failures as problem details, bounds the body, names the request, lets nothing act for the system, and answers none
- * while the server ends.
+ * Whether nobody reads the response of a request of Node, as after a body that was too large. The platform waits for
+ * the end of such a response, if it has a body, and for ever.
+ */
+const isDisconnected = ({ source }: HttpServerRequest.HttpServerRequest): boolean =>
+  Predicate.hasProperty(source, "socket") &&
+  Predicate.hasProperty(source.socket, "destroyed") &&
+  source.socket.destroyed === true
+
+/**
+ * Renders failures as problem details, bounds the body, names the request, lets nothing act for the system, and answers
+ * none while the server ends.
  *
  * @category middleware
  */
@@ -209,7 +219,7 @@ export const middleware =
       const requestId = requestIdOf(request)
       const refusal = refusalOf(request, options)
       const handled: HttpApp.Default<E | ApiError, R | Scope.Scope> =
-        refusal === undefined ? Effect.zipRight(options.open.enter, app) : refusal
+        refusal === undefined ? Effect.zipRight(options.open.enter(request), app) : refusal
       const answered = handled.pipe(
         HttpIncomingMessage.withMaxBodySize(Option.some(options.maxBodyBytes)),
         SystemAccess.drop,
@@ -230,6 +240,7 @@ export const middleware =
           )
         }),
         Effect.map((response) => {
+          if (isDisconnected(request)) return HttpServerResponse.empty({ status: response.status })
           const named = HttpServerResponse.setHeader(response, "x-request-id", requestId)
           return options.open.isClosing() ? HttpServerResponse.setHeader(named, "connection", "close") : named
         }),

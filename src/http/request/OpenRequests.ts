@@ -4,26 +4,42 @@
  * @private
  * @since 0.1.0
  */
+import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
 import * as Scope from "effect/Scope"
 
 export interface OpenRequests {
-  /** Counts the request of this fiber until its scope closes, which is when its response has been sent. */
-  readonly enter: Effect.Effect<void, never, Scope.Scope>
+  /** Counts a request of this fiber until its scope closes, which is when its response has been sent. */
+  readonly enter: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<void, never, Scope.Scope>
   /** Further requests are not answered. */
   readonly isClosing: () => boolean
   /** Waits until all requests are answered. Those that are not within `patience` are interrupted. */
   readonly close: Effect.Effect<void>
 }
 
+interface Open {
+  readonly fiber: Fiber.RuntimeFiber<unknown, unknown>
+  readonly source: unknown
+}
+
+/** A request that was told to end has this long to send what it has. A client that does not read takes longer. */
+const grace = Duration.seconds(1)
+
+/** Closes the connection of a request of Node. */
+const disconnect = (source: unknown) =>
+  Effect.sync(() => {
+    if (Predicate.hasProperty(source, "destroy") && Predicate.isFunction(source.destroy)) source.destroy()
+  })
+
 /** Uses the clock that it is made with. */
 const make = (patience: Duration.DurationInput = "15 seconds"): Effect.Effect<OpenRequests> =>
   Effect.map(Effect.clock, (clock) => {
-    const open = new Map<Scope.Scope, Fiber.RuntimeFiber<unknown, unknown>>()
+    const open = new Map<Scope.Scope, Open>()
     const answered = Effect.unsafeMakeLatch(true)
     let isClosing = false
     const leave = (scope: Scope.Scope) =>
@@ -35,22 +51,27 @@ const make = (patience: Duration.DurationInput = "15 seconds"): Effect.Effect<Op
       Effect.forEach(
         Array.from(open),
         // A body that another runtime reads outlives the fiber of its request, but not its scope.
-        ([scope, fiber]) =>
-          Effect.zipRight(
-            Fiber.interrupt(fiber),
-            Scope.close(scope as Scope.CloseableScope, Exit.interrupt(fiber.id()))
+        ([scope, { fiber, source }]) =>
+          Fiber.interruptFork(fiber).pipe(
+            Effect.zipRight(
+              Effect.interruptible(
+                Effect.raceFirst(Fiber.await(fiber), Effect.zipRight(clock.sleep(grace), disconnect(source)))
+              )
+            ),
+            Effect.zipRight(Scope.close(scope as Scope.CloseableScope, Exit.interrupt(fiber.id())))
           ),
         { concurrency: "unbounded", discard: true }
       )
     )
     return {
-      enter: Effect.withFiberRuntime<void, never, Scope.Scope>((fiber) =>
-        Effect.scopeWith((scope) => {
-          open.set(scope, fiber)
-          answered.unsafeClose()
-          return Scope.addFinalizer(scope, leave(scope))
-        })
-      ),
+      enter: ({ source }) =>
+        Effect.withFiberRuntime<void, never, Scope.Scope>((fiber) =>
+          Effect.scopeWith((scope) => {
+            open.set(scope, { fiber, source })
+            answered.unsafeClose()
+            return Scope.addFinalizer(scope, leave(scope))
+          })
+        ),
       isClosing: () => isClosing,
       close: Effect.suspend(() => {
         isClosing = true

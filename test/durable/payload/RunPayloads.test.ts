@@ -168,9 +168,8 @@ const cases = (backend: SqlBackends.SqlBackend, on: On) => {
       yield* first.within(Effect.zipRight(asleep("run", SIZE), ended("run")))
       yield* first.within(
         Effect.gen(function* () {
-          const asks = world.done.length
           yield* Runs.fork("run", { step: 1, changes: { runId: "fork" }, ...ann })
-          yield* Effect.repeat(Effect.sleep("10 millis"), { until: () => world.done.length > asks })
+          yield* untilAsleep("fork")
           const journal = yield* WorkflowJournal
           assert.strictEqual(yield* journal.erase([yield* AgentWorkflow.executionOf("run")]), 1)
         })

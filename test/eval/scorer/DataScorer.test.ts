@@ -59,8 +59,8 @@ describe("json", () => {
         assert.strictEqual(score.value, 0)
       }
       const error = yield* Effect.flip(scoreOf(DataScorer.json(), "1", cyclic))
-      assert.strictEqual(error.reason, "what is expected has no JSON: it is cyclic or too deep")
-      assert.include((yield* Effect.flip(scoreOf(DataScorer.json(), "1", "{"))).reason, "it is not JSON")
+      assert.include(error.message, "what is expected has no JSON: it is cyclic or too deep")
+      assert.include((yield* Effect.flip(scoreOf(DataScorer.json(), "1", "{"))).message, "it is not JSON")
     })
   )
 })
@@ -213,8 +213,8 @@ describe("numeric", () => {
         ["1e999", 1, 0]
       ])
       for (const expected of [undefined, "none", "1 or 2", Number.NaN]) {
-        const { reason } = yield* Effect.flip(scoreOf(DataScorer.numeric({ which: "only" }), "1", expected))
-        assert.include(reason, "what is expected is no number")
+        const { message } = yield* Effect.flip(scoreOf(DataScorer.numeric({ which: "only" }), "1", expected))
+        assert.include(message, "what is expected is no number")
       }
     })
   )

@@ -161,7 +161,7 @@ describe("JudgeScorer", () => {
             JudgeScorer.makeWith(client, { name: "strict", criteria: "x", retries }).score(subject("x"))
           )
           assert.strictEqual(error.scorer, "strict")
-          assert.include(error.reason, "the judge gave no readable verdict")
+          assert.include(error.message, "the judge gave no readable verdict")
           return (yield* client.observer.requests).length
         })
       }
@@ -217,7 +217,7 @@ describe("JudgeScorer", () => {
       yield* scorer.score(subject(cyclic))
       assert.include(userOf((yield* client.observer.requests)[0]!), '{"self":"[Circular]"}')
       const error = yield* Effect.flip(scorer.score(subject(() => 1)))
-      assert.include(error.reason, "its output cannot be written as text")
+      assert.include(error.message, "its output cannot be written as text")
     })
   )
 

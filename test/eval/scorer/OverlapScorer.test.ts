@@ -154,10 +154,10 @@ describe("bleu and rouge", () => {
     Effect.gen(function* () {
       for (const scorer of scorers) {
         const notText = yield* Effect.flip(valueOf(scorer, 5 as any, "a"))
-        assert.strictEqual(notText.reason, "its output is no text, but number: map the subject to a text")
+        assert.include(notText.message, "its output is no text, but number: map the subject to a text")
         for (const expected of [undefined, [], [1]])
           assert.include(
-            (yield* Effect.flip(valueOf(scorer, "a", expected as any))).reason,
+            (yield* Effect.flip(valueOf(scorer, "a", expected as any))).message,
             "what is expected is no text"
           )
       }

@@ -131,7 +131,7 @@ describe("matches", () => {
   it.effect("refuses patterns of a dataset that may take long or are none, and long texts for them", () =>
     Effect.gen(function* () {
       const failure = (output: string, pattern: string) =>
-        Effect.map(Effect.flip(valueOf(TextScorer.matches(), output, pattern)), ({ reason }) => reason)
+        Effect.map(Effect.flip(valueOf(TextScorer.matches(), output, pattern)), ({ message }) => message)
       const hostile = `${"a".repeat(50)}!`
       for (const pattern of ["^(a+)+$", "(a|aa)+$", "(.*)(.*)(.*)b", "a{1000}{1000}", "\\1(a)", "x".repeat(1000)])
         assert.include(yield* failure(hostile, pattern), "may take long")
@@ -213,12 +213,12 @@ describe("scorers of texts", () => {
     Effect.gen(function* () {
       for (const scorer of every) {
         for (const output of [undefined, null, 1, {}, ["a"]]) {
-          const { reason } = yield* Effect.flip(scorer.score(subject(output as any, "a")))
-          assert.include(reason, "its output is no text")
+          const { message } = yield* Effect.flip(scorer.score(subject(output as any, "a")))
+          assert.include(message, "its output is no text")
         }
         for (const expected of [undefined, null, 1, {}, [], ["a", 1]]) {
-          const { reason } = yield* Effect.flip(scorer.score(subject("a", expected as any)))
-          assert.include(reason, "what is expected is no text")
+          const { message } = yield* Effect.flip(scorer.score(subject("a", expected as any)))
+          assert.include(message, "what is expected is no text")
         }
       }
     })

@@ -1,4 +1,5 @@
 import * as Http from "node:http"
+import * as Net from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -88,6 +89,47 @@ describe("a server of agents that ends", () => {
       assert.deepStrictEqual([answer.status, answer.json.reason], [503, "unavailable"])
       assert.include(answer.json.hint, "Idempotency-Key")
       yield* Fiber.join(closed)
+    })
+  )
+
+  it.scoped("cuts the connection of a client that does not read its answer", () =>
+    Effect.gen(function* () {
+      const size = 32 * 1024 * 1024
+      const model = Layer.succeed(LlmClient.LlmClient, {
+        provider: "test",
+        model: "m",
+        complete: () =>
+          Effect.succeed({
+            content: [{ type: "text" as const, text: "x".repeat(size) }],
+            finishReason: "stop" as const,
+            usage: {}
+          })
+      })
+      const scope = yield* Scope.make()
+      const { url } = yield* Scope.extend(AgentServers.start({ agents: [teller], model, drain: 0 }), scope)
+      const { body, headers } = AgentServers.init({ body: { agent: "teller", input: "tell" } })
+      const socket = yield* Effect.acquireRelease(
+        Effect.sync(() => Net.connect(Number(new URL(url).port), "127.0.0.1")),
+        (socket) => Effect.sync(() => socket.destroy())
+      )
+      const lines = Object.entries({ ...headers, host: "127.0.0.1", "content-length": String(body).length })
+      socket.write(
+        `POST /v1/runs?wait=600 HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`
+      )
+      yield* Effect.async<void>((resume) => {
+        socket.once("readable", () => resume(Effect.void))
+      })
+      const closed = yield* Effect.fork(Scope.close(scope, Exit.void))
+      yield* Effect.repeat(Effect.zipRight(TestClock.adjust("1 second"), Fiber.poll(closed)), { until: Option.isSome })
+      const received = yield* Effect.async<number>((resume) => {
+        let bytes = 0
+        socket.on("data", (part: Buffer) => {
+          bytes += part.length
+        })
+        socket.on("error", () => undefined).on("close", () => resume(Effect.succeed(bytes)))
+        socket.resume()
+      })
+      assert.isBelow(received, size)
     })
   )
 
