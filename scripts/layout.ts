@@ -54,6 +54,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     "eval/dataset": "cases of evals, from values, JSON lines and CSV",
+    "eval/trajectory": "checks of what runs did",
     "eval/record": "records of experiments, and the port of their store",
     "document/format": "reads the text of Markdown, HTML and PDF",
     governance: "budgets, quotas, rates and rules around runs and calls",

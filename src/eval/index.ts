@@ -14,6 +14,13 @@ export * as Agreement from "./statistics/Agreement.js"
 export * as Bootstrap from "./statistics/Bootstrap.js"
 
 /**
+ * Scores whether an answer cites what its sources say.
+ *
+ * @since 0.1.0
+ */
+export * as CitationScorer from "./scorer/CitationScorer.js"
+
+/**
  * Compares two versions by their scores of the same cases.
  *
  * @since 0.1.0
@@ -40,6 +47,13 @@ export * as Dataset from "./dataset/Dataset.js"
  * @since 0.1.0
  */
 export * as DatasetError from "./dataset/DatasetError.js"
+
+/**
+ * Scores how near the meaning of an output is to what was expected, by the vectors of an embedding model.
+ *
+ * @since 0.1.0
+ */
+export * as EmbeddingScorer from "./scorer/EmbeddingScorer.js"
 
 /**
  * A model as judge: it scores outputs by a rubric (Zheng et al. 2023, "Judging LLM-as-a-Judge").
@@ -85,3 +99,18 @@ export * as Statistics from "./statistics/Statistics.js"
  * @since 0.1.0
  */
 export * as TextScorer from "./scorer/TextScorer.js"
+
+/**
+ * Checks of what a run did: which tools it called, in what order and with what, what it took, and how it ended.
+ * `Trajectory` asserts them in tests, and `TrajectoryScorer` scores by them.
+ *
+ * @since 0.1.0
+ */
+export * as TrajectoryChecks from "./trajectory/TrajectoryChecks.js"
+
+/**
+ * Scorers of what the run of an agent did on its way to the output.
+ *
+ * @since 0.1.0
+ */
+export * as TrajectoryScorer from "./scorer/TrajectoryScorer.js"

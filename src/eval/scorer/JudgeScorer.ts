@@ -11,6 +11,7 @@ import * as LlmClient from "../../llm/model/LlmClient.js"
 import * as ReplyForm from "../../strategy/definition/ReplyForm.js"
 import * as JudgeCall from "./JudgeCall.js"
 import * as Scorer from "./Scorer.js"
+import * as SubjectText from "./SubjectText.js"
 
 /**
  * What is judged: in words, or in words with its weight, a number above 0 that is 1 by default.
@@ -178,7 +179,12 @@ const fromClient = <Input, Output, Expected, R>(
   const weights = criteria.reduce((sum, { weight }) => sum + weight, 0)
   return Scorer.makeEffect(name, (subject) =>
     Effect.gen(function* () {
-      const { costUsd, usage, value } = yield* JudgeCall.ask(yield* client, question, material(subject), options)
+      const { costUsd, usage, value } = yield* JudgeCall.ask(
+        yield* client,
+        question,
+        yield* SubjectText.attempt(() => material(subject)),
+        options
+      )
       const { reason, scores } = value
       const shares = criteria.map(
         ({ name, weight }) => (weight * ((scores[name] ?? scale.min) - scale.min)) / (scale.max - scale.min)

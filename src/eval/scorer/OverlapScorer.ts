@@ -108,7 +108,7 @@ export const bleu = (options: Options = {}): Scorer.Scorer<unknown, string, Subj
     Effect.gen(function* () {
       const output = yield* SubjectText.outputOf(subject)
       const references = yield* SubjectText.referencesOf(subject.expected)
-      return bleuOf(tokenize(output), references.map(tokenize))
+      return yield* SubjectText.attempt(() => bleuOf(tokenize(output), references.map(tokenize)))
     })
   )
 }
@@ -152,7 +152,7 @@ export const rouge = (
   const { name = `rouge${kind}`, tokenize = rougeWords } = options
   return SubjectText.best(name, (output, reference) =>
     Effect.gen(function* () {
-      const [a, b] = [tokenize(output), tokenize(reference)]
+      const [a, b] = yield* SubjectText.attempt(() => [tokenize(output), tokenize(reference)] as const)
       if (kind === "L") return f1(yield* longestCommon(a, b), a.length, b.length)
       const [gramsA, gramsB] = [gramsOf(a, kind), gramsOf(b, kind)]
       return f1(SubjectText.common(gramsA, gramsB), gramsA.length, gramsB.length)

@@ -12,6 +12,7 @@ import type { LlmError } from "../../llm/model/LlmError.js"
 import * as ReplyForm from "../../strategy/definition/ReplyForm.js"
 import * as JudgeCall from "./JudgeCall.js"
 import * as Scorer from "./Scorer.js"
+import * as SubjectText from "./SubjectText.js"
 
 /**
  * @since 0.1.0
@@ -110,7 +111,7 @@ const fromClient = <Input, Output, Expected, R>(
   const { baseline = ({ expected }: Scorer.Subject) => expected, name = "pairwise" } = options
   return Scorer.makeEffect(name, (subject) =>
     Effect.gen(function* () {
-      const second = baseline(subject)
+      const second = yield* SubjectText.attempt(() => baseline(subject))
       if (second === undefined) return yield* Effect.fail("there is no output to compare with")
       const pair = { input: subject.input, first: subject.output, second }
       const { better, costUsd, isConsistent, reasons, usage } = yield* compareBy(yield* client, pair, options)

@@ -28,6 +28,13 @@ export const referencesOf = (expected: unknown): Effect.Effect<ReadonlyArray<str
     : Effect.fail(`what is expected is no text, but ${given.length === 0 ? "an empty list" : kindOf(expected)}`)
 }
 
+/** Functions of callers: what they throw fails the scorer. */
+export const attempt = <A>(evaluate: () => A): Effect.Effect<A, string> =>
+  Effect.try({
+    try: evaluate,
+    catch: (error) => `it threw: ${error instanceof Error ? error.message : String(error)}`
+  })
+
 /** Scores the output by the reference that fits it best. */
 export const best = (
   name: string,
