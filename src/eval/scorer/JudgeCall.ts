@@ -45,7 +45,7 @@ export interface Verdict<out A> {
 export type Material = { readonly [name: string]: unknown }
 
 /** A prompt whose rubric is part of the system half. */
-export const step = (name: string, options: { readonly role: string; readonly process: ReadonlyArray<string> }) =>
+export const step = (name: string, options: { readonly role: string; readonly process: ReadonlyArray<string> }): Step =>
   PromptStep.make({
     pattern: "Judge",
     name,
@@ -66,7 +66,7 @@ export const step = (name: string, options: { readonly role: string; readonly pr
   })
 
 /** The prompt of a judge. */
-export type Step = ReturnType<typeof step>
+export type Step = PromptStep.PromptStep<"rubric" | "material">
 
 /**
  * Texts between lines with a mark that none of them has. The mark is made of a hash of all texts: whoever writes a text

@@ -51,7 +51,13 @@ export interface Options<in Input = any, in Output = any, in Expected = any> ext
   readonly material?: ((subject: Scorer.Subject<Input, Output, Expected>) => JudgeCall.Material) | undefined
 }
 
-const prompt = JudgeCall.step("Score", {
+/**
+ * The prompt of the judge, with the variables `rubric` and `material`: for a `PromptLibrary` that replaces it.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const prompt: JudgeCall.Step = JudgeCall.step("Score", {
   role: "You judge the output of a program. You score it by each criterion of a rubric, as an expert who is strict and fair would. You do not improve the output.",
   process: [
     "Read the rubric: the criteria, and the scale with what its levels stand for.",

@@ -60,7 +60,13 @@ const form = ReplyForm.make({
   schema: Schema.Struct({ reason: Schema.String, better: Schema.Literal("A", "B", "tie") })
 })
 
-const prompt = JudgeCall.step("Compare", {
+/**
+ * The prompt of the judge, with the variables `rubric` and `material`: for a `PromptLibrary` that replaces it.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const prompt: JudgeCall.Step = JudgeCall.step("Compare", {
   role: "You compare two outputs of programs that were asked the same. You say which one is better by a rubric, as an expert who is strict and fair would. You do not improve the outputs.",
   process: [
     "Read the rubric.",

@@ -225,7 +225,10 @@ describe("JudgeScorer", () => {
     Effect.gen(function* () {
       const client = TestModel.make(() => verdict({ score: 1 }))
       const library = Either.getOrThrow(
-        PromptLibrary.make([], { instructions: { Judge: "Write the reason in French." } })
+        PromptLibrary.make([JudgeScorer.prompt], {
+          instructions: { Judge: "Write the reason in French." },
+          overrides: { Judge: { Score: { user: "{rubric}\nMine:\n{material}" } } }
+        })
       )
       yield* JudgeScorer.makeWith(client, { criteria: "x" }).score(subject("x"))
       yield* Effect.provide(
@@ -235,6 +238,7 @@ describe("JudgeScorer", () => {
       const [plain, custom] = yield* client.observer.requests
       assert.notInclude(textOf(plain!), "in French")
       assert.include(textOf(custom!), "in French")
+      assert.match(userOf(custom!), /\nMine:\nThe mark of this message is/)
     })
   )
 

@@ -164,6 +164,25 @@ describe("Comparison.paired", () => {
     assert.isAtMost(found, 40)
   })
 
+  it("finds no more regressions than it says where candidates are worse by just the tolerance", () => {
+    const random = SeededRandom.make(21)
+    const rate = (wins: number, losses: number) => {
+      const found = Array.from({ length: 200 }, (_, seed) => {
+        const pairs = Array.from({ length: 80 }, () => {
+          const drawn = random.next()
+          return drawn < wins ? [0, 1] : drawn < wins + losses ? [1, 0] : [1, 1]
+        })
+        const [baseline, candidate] = [pairs.map(([b = 0]) => b), pairs.map(([, c = 0]) => c)]
+        return right({ baseline, candidate, tolerance: 0.05, seed, samples: 200 }).pWorse <= 0.05
+      })
+      return found.filter(Boolean).length / found.length
+    }
+    // 0.05; 3 standard deviations of 200 experiments are 0.046.
+    assert.isAtMost(rate(0, 0.05), 0.096)
+    assert.isAtMost(rate(0.3, 0.35), 0.096)
+    assert.isAtLeast(rate(0, 0.2), 0.9)
+  })
+
   it("refuses lists of different lengths, no cases, strange scores and options", () => {
     assert.include(refusal({ baseline: [1], candidate: [1, 0] }), "1 scores of the baseline, 2 of the candidate")
     assert.include(refusal({ baseline: [], candidate: [] }), "0 numbers are too few")
