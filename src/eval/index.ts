@@ -56,6 +56,43 @@ export * as DatasetError from "./dataset/DatasetError.js"
 export * as EmbeddingScorer from "./scorer/EmbeddingScorer.js"
 
 /**
+ * What is kept of an experiment: what it is, which trials began, and what they gave.
+ *
+ * @since 0.1.0
+ */
+export * as ExperimentRecord from "./record/ExperimentRecord.js"
+
+/**
+ * The port that keeps experiments, so that one that was cut off goes on, and two can be compared.
+ *
+ * @since 0.1.0
+ */
+export * as ExperimentStore from "./record/ExperimentStore.js"
+
+/**
+ * Errors of stores of experiments.
+ *
+ * @since 0.1.0
+ */
+export * as ExperimentStoreError from "./record/ExperimentStoreError.js"
+
+/**
+ * Keeps experiments in memory.
+ *
+ * @since 0.1.0
+ */
+export * as InMemoryExperimentStore from "./record/InMemoryExperimentStore.js"
+
+/**
+ * Keeps experiments in a folder: a file of JSON lines each, named by the SHA-256 of its id, so that no id is a path.
+ * The first line is the experiment, each further one an entry. A line that a process left unfinished when it was killed
+ * is passed over. Several processes can share a folder.
+ *
+ * @since 0.1.0
+ */
+export * as JsonlExperimentStore from "./record/JsonlExperimentStore.js"
+
+/**
  * A model as judge: it scores outputs by a rubric (Zheng et al. 2023, "Judging LLM-as-a-Judge").
  *
  * @since 0.1.0

@@ -182,6 +182,13 @@ export * as SqlDeltaFeed from "./run/SqlDeltaFeed.js"
 export * as SqlDocumentIndex from "./document/SqlDocumentIndex.js"
 
 /**
+ * An `ExperimentStore` in a database: experiments outlive their process, and several processes share them.
+ *
+ * @since 0.1.0
+ */
+export * as SqlExperimentStore from "./run/SqlExperimentStore.js"
+
+/**
  * A `FactStore` in SQLite or Postgres, whichever the `SqlClient` is. Several processes may assert facts of the same
  * owner at once.
  *

@@ -14,6 +14,13 @@ export * as Cassette from "./cassette/Cassette.js"
 export * as EventRecorder from "./EventRecorder.js"
 
 /**
+ * The contract of `ExperimentStore` as cases that any test runner can register, also for custom stores.
+ *
+ * @since 0.1.0
+ */
+export * as ExperimentStoreSuite from "./runs/ExperimentStoreSuite.js"
+
+/**
  * The contract of `FactStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0

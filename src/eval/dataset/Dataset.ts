@@ -7,6 +7,7 @@ import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as JsonDepth from "../../internal/JsonDepth.js"
@@ -179,9 +180,6 @@ export const make = <Input, Expected = undefined>(
     )
   )
 
-const isRow = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const given = (row: Readonly<Record<string, unknown>>): Given => {
   const { expected, id, input, tags } = row
   return {
@@ -251,7 +249,7 @@ const jsonLines = (name: string, text: string): Either.Either<ReadonlyArray<Line
             catch: () => syntax(name, line, "this is not JSON", "Write each case as one JSON object in one line")
           }),
           (row): Either.Either<Line, DatasetError> =>
-            isRow(row)
+            Predicate.isReadonlyRecord(row)
               ? Either.right({ line, row })
               : Either.left(
                   syntax(name, line, "this is no JSON object", "Write each case as one JSON object in one line")

@@ -15,6 +15,7 @@ import * as SqlFailure from "../engine/SqlFailure.js"
 import * as ApprovalTables from "./ApprovalTables.js"
 import * as BlobTables from "./BlobTables.js"
 import * as CheckpointTables from "./CheckpointTables.js"
+import * as ExperimentTables from "./ExperimentTables.js"
 import * as QueueTables from "./QueueTables.js"
 import * as RunRecordTables from "./RunRecordTables.js"
 import * as ScheduleTables from "./ScheduleTables.js"
@@ -58,7 +59,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { version: 10, name: "queue of runs", statements: QueueTables.tables },
   { version: 11, name: "messages to runs", statements: RunRecordTables.messages },
   { version: 12, name: "calls of runs that are not undone", statements: RunRecordTables.undone },
-  { version: 13, name: "open runs of sessions", statements: RunRecordTables.openRuns }
+  { version: 13, name: "open runs of sessions", statements: RunRecordTables.openRuns },
+  { version: 14, name: "experiments", statements: ExperimentTables.tables }
 ]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)

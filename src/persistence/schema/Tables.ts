@@ -13,13 +13,12 @@
 import type { Dialect } from "../engine/Dialect.js"
 import * as Payloads from "../engine/Payloads.js"
 import * as ApprovalTables from "./ApprovalTables.js"
-import * as AuditTables from "./AuditTables.js"
 import * as CacheTables from "./CacheTables.js"
 import * as CheckpointTables from "./CheckpointTables.js"
 import * as CostLedgerTables from "./CostLedgerTables.js"
 import * as FactTables from "./FactTables.js"
+import * as GovernanceTables from "./GovernanceTables.js"
 import * as MemoryTables from "./MemoryTables.js"
-import * as RateTables from "./RateTables.js"
 import * as RunLogTables from "./RunLogTables.js"
 import * as SessionTables from "./SessionTables.js"
 import * as VectorTables from "./VectorTables.js"
@@ -33,11 +32,11 @@ export const initial = (dialect: Dialect): ReadonlyArray<string> => [
   ...RunLogTables.tables(dialect),
   ...ApprovalTables.tables(dialect),
   ...CacheTables.tables(dialect),
-  ...AuditTables.tables(dialect),
+  ...GovernanceTables.audit(dialect),
   ...CostLedgerTables.tables(dialect),
   ...MemoryTables.tables(dialect),
   ...SessionTables.tables(dialect),
   ...FactTables.tables(dialect),
   ...VectorTables.tables(dialect),
-  ...RateTables.tables(dialect)
+  ...GovernanceTables.rates(dialect)
 ]

@@ -1,5 +1,5 @@
 /**
- * Tables of audit logs.
+ * Tables of audit logs and of rate limits.
  *
  * @private
  * @since 0.1.0
@@ -14,7 +14,7 @@ const anchors = ["run_id", "user_id", "agent", "model", "status", "event_type"] 
  *
  * @category schemas
  */
-export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
+export const audit = ({ types }: Dialect): ReadonlyArray<string> => [
   `CREATE TABLE lex_audit (
     number ${types.serial},
     at ${types.number} NOT NULL,
@@ -31,4 +31,26 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
   ...anchors.map(
     (column) => `CREATE INDEX lex_audit_${column} ON lex_audit (${column}, at, number) WHERE ${column} IS NOT NULL`
   )
+]
+
+/**
+ * A row per key with the amount in its window, and a slot per time at which some of it leaves.
+ *
+ * @category schemas
+ */
+export const rates = ({ types }: Dialect): ReadonlyArray<string> => [
+  // `leaves_from`: nothing leaves before. `leaves_by`: everything has left by then.
+  `CREATE TABLE lex_rates (
+    rate_key ${types.key} PRIMARY KEY,
+    total ${types.number} NOT NULL,
+    leaves_from ${types.number} NOT NULL,
+    leaves_by ${types.number} NOT NULL
+  )`,
+  "CREATE INDEX lex_rates_end ON lex_rates (leaves_by)",
+  `CREATE TABLE lex_rate_slots (
+    rate_key ${types.key} NOT NULL,
+    leaves_at ${types.number} NOT NULL,
+    amount ${types.number} NOT NULL,
+    PRIMARY KEY (rate_key, leaves_at)
+  )`
 ]
