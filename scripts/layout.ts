@@ -22,6 +22,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   { domain: "ids, usage, events, answers and error codes that everything shares" },
   {
     content: "parts of messages, and the store of their bytes",
+    "eval/statistics": "statistics of scores: means, intervals, comparisons, agreement",
     "observability/journal": "the seam between durable layers and the events and failures of runs",
     "observability/log": "events of running runs, and texts of logs for readers of deltas"
   },
@@ -53,6 +54,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     "eval/dataset": "cases of evals, from values, JSON lines and CSV",
+    "eval/trajectory": "checks of what runs did",
     "eval/record": "records of experiments, and the port of their store",
     "document/format": "reads the text of Markdown, HTML and PDF",
     governance: "budgets, quotas, rates and rules around runs and calls",

@@ -1,4 +1,40 @@
 /**
+ * How far two raters agree: a judge with people, people with each other, a judge with itself.
+ *
+ * @since 0.1.0
+ */
+export * as Agreement from "./statistics/Agreement.js"
+
+/**
+ * Confidence intervals of means by the bootstrap: the mean of many samples, each drawn with replacement out of the
+ * numbers that are there (Efron and Tibshirani 1993, "An Introduction to the Bootstrap").
+ *
+ * @since 0.1.0
+ */
+export * as Bootstrap from "./statistics/Bootstrap.js"
+
+/**
+ * Scores whether an answer cites what its sources say.
+ *
+ * @since 0.1.0
+ */
+export * as CitationScorer from "./scorer/CitationScorer.js"
+
+/**
+ * Compares two versions by their scores of the same cases.
+ *
+ * @since 0.1.0
+ */
+export * as Comparison from "./statistics/Comparison.js"
+
+/**
+ * Scorers of data in outputs: JSON, numbers, and values of a schema.
+ *
+ * @since 0.1.0
+ */
+export * as DataScorer from "./scorer/DataScorer.js"
+
+/**
  * Datasets: cases with what is expected of them, from values, JSON lines, CSV or files.
  *
  * @since 0.1.0
@@ -11,6 +47,13 @@ export * as Dataset from "./dataset/Dataset.js"
  * @since 0.1.0
  */
 export * as DatasetError from "./dataset/DatasetError.js"
+
+/**
+ * Scores how near the meaning of an output is to what was expected, by the vectors of an embedding model.
+ *
+ * @since 0.1.0
+ */
+export * as EmbeddingScorer from "./scorer/EmbeddingScorer.js"
 
 /**
  * Experiments: every case of a dataset by every variant, some times, with a score of each. What was done is kept, so
@@ -65,6 +108,29 @@ export * as InMemoryExperimentStore from "./record/InMemoryExperimentStore.js"
 export * as JsonlExperimentStore from "./record/JsonlExperimentStore.js"
 
 /**
+ * A model as judge: it scores outputs by a rubric (Zheng et al. 2023, "Judging LLM-as-a-Judge").
+ *
+ * @since 0.1.0
+ */
+export * as JudgeScorer from "./scorer/JudgeScorer.js"
+
+/**
+ * Scorers that count the words an output has in common with references: BLEU and ROUGE. They compare words, not
+ * meanings, and are of use beside numbers that others published.
+ *
+ * @since 0.1.0
+ */
+export * as OverlapScorer from "./scorer/OverlapScorer.js"
+
+/**
+ * A model as judge of two outputs: which one is better. Judges prefer a position, so each pair is shown in both orders
+ * (Zheng et al. 2023, "Judging LLM-as-a-Judge").
+ *
+ * @since 0.1.0
+ */
+export * as PairwiseJudge from "./scorer/PairwiseJudge.js"
+
+/**
  * Scorers: what says how good an output is.
  *
  * @since 0.1.0
@@ -72,8 +138,38 @@ export * as JsonlExperimentStore from "./record/JsonlExperimentStore.js"
 export * as Scorer from "./scorer/Scorer.js"
 
 /**
+ * Statistics of scores and of repeated trials. No function returns NaN or Infinity: input that has no answer is a
+ * `StatisticsError`.
+ *
+ * @since 0.1.0
+ */
+export * as Statistics from "./statistics/Statistics.js"
+
+/**
  * Tasks: what an experiment runs with the input of each case.
  *
  * @since 0.1.0
  */
 export * as Task from "./Task.js"
+
+/**
+ * Scorers that compare the text of an output with what was expected: one text, or several of which the best counts.
+ *
+ * @since 0.1.0
+ */
+export * as TextScorer from "./scorer/TextScorer.js"
+
+/**
+ * Checks of what a run did: which tools it called, in what order and with what, what it took, and how it ended.
+ * `Trajectory` asserts them in tests, and `TrajectoryScorer` scores by them.
+ *
+ * @since 0.1.0
+ */
+export * as TrajectoryChecks from "./trajectory/TrajectoryChecks.js"
+
+/**
+ * Scorers of what the run of an agent did on its way to the output.
+ *
+ * @since 0.1.0
+ */
+export * as TrajectoryScorer from "./scorer/TrajectoryScorer.js"

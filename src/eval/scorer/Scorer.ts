@@ -4,10 +4,11 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import { dual } from "effect/Function"
 import * as Schema from "effect/Schema"
 import type * as AgentResponse from "../../domain/AgentResponse.js"
 import * as ErrorCode from "../../domain/ErrorCode.js"
-import type * as Usage from "../../domain/Usage.js"
+import * as Usage from "../../domain/Usage.js"
 
 /**
  * What a task gave for a case, beside the case's input and what was expected of it.
@@ -127,3 +128,167 @@ const checked = (scorer: string, score: Score): Effect.Effect<Score, ScorerError
           hint: "Divide the score by the largest one that the scorer can give"
         })
       )
+
+/**
+ * The scorer under another name.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const named: {
+  (name: string): <I, O, X, R>(self: Scorer<I, O, X, R>) => Scorer<I, O, X, R>
+  <I, O, X, R>(self: Scorer<I, O, X, R>, name: string): Scorer<I, O, X, R>
+} = dual(2, <I, O, X, R>({ score }: Scorer<I, O, X, R>, name: string): Scorer<I, O, X, R> => ({ name, score }))
+
+/**
+ * Scores another subject than that of the task: a field of its output, or its texts.
+ *
+ * @since 0.1.0
+ * @category combinators
+ * @example
+ * ```ts
+ * import { Scorer, TextScorer } from "effect-lexigram/eval"
+ *
+ * interface Answer {
+ *   readonly city: string
+ * }
+ *
+ * const city = Scorer.mapSubject(TextScorer.exact, (subject: Scorer.Subject<string, Answer, Answer>) => ({
+ *   ...subject,
+ *   output: subject.output.city,
+ *   expected: subject.expected.city
+ * }))
+ * ```
+ */
+export const mapSubject: {
+  <I, O, X, I2, O2, X2>(
+    f: (subject: Subject<I2, O2, X2>) => Subject<I, O, X>
+  ): <R>(self: Scorer<I, O, X, R>) => Scorer<I2, O2, X2, R>
+  <I, O, X, R, I2, O2, X2>(
+    self: Scorer<I, O, X, R>,
+    f: (subject: Subject<I2, O2, X2>) => Subject<I, O, X>
+  ): Scorer<I2, O2, X2, R>
+} = dual(
+  2,
+  <I, O, X, R, I2, O2, X2>(
+    { name, score }: Scorer<I, O, X, R>,
+    f: (subject: Subject<I2, O2, X2>) => Subject<I, O, X>
+  ): Scorer<I2, O2, X2, R> =>
+    makeEffect(name, (subject: Subject<I2, O2, X2>) =>
+      Effect.flatMap(
+        Effect.try({
+          try: () => f(subject),
+          catch: (cause) => noScore(name, `it threw: ${reasonOf(cause)}`, { cause })
+        }),
+        score
+      )
+    )
+)
+
+/**
+ * Changes the value of the scores, which must stay from 0 to 1.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const mapValue: {
+  (f: (value: number) => number): <I, O, X, R>(self: Scorer<I, O, X, R>) => Scorer<I, O, X, R>
+  <I, O, X, R>(self: Scorer<I, O, X, R>, f: (value: number) => number): Scorer<I, O, X, R>
+} = dual(
+  2,
+  <I, O, X, R>({ name, score }: Scorer<I, O, X, R>, f: (value: number) => number): Scorer<I, O, X, R> =>
+    makeEffect(name, (subject: Subject<I, O, X>) =>
+      Effect.flatMap(score(subject), (one) =>
+        Effect.try({
+          try: () => ({ ...one, value: f(one.value) }),
+          catch: (cause) => noScore(name, `it threw: ${reasonOf(cause)}`, { cause })
+        })
+      )
+    )
+)
+
+/**
+ * 1 for a score of at least this, otherwise 0.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const threshold: {
+  (least: number): <I, O, X, R>(self: Scorer<I, O, X, R>) => Scorer<I, O, X, R>
+  <I, O, X, R>(self: Scorer<I, O, X, R>, least: number): Scorer<I, O, X, R>
+} = dual(
+  2,
+  <I, O, X, R>(self: Scorer<I, O, X, R>, least: number): Scorer<I, O, X, R> =>
+    mapValue(self, (value) => (value >= least ? 1 : 0))
+)
+
+/** One score of several: their reasons by their names, and what they took together. */
+const joined = (names: ReadonlyArray<string>, scores: ReadonlyArray<Score>, value: number): Score => {
+  const reasons = scores.flatMap(({ reason, value }, at) =>
+    reason === undefined && value === 1 ? [] : [`${names[at]} ${value}${reason === undefined ? "" : ` (${reason})`}`]
+  )
+  const asked = scores.filter(({ costUsd, usage }) => costUsd !== undefined || usage !== undefined)
+  const costs = asked.map(({ costUsd }) => costUsd)
+  return {
+    value,
+    ...(reasons.length === 0 ? {} : { reason: reasons.join("; ") }),
+    ...(asked.length === 0 ? {} : { usage: asked.reduce((sum, { usage = {} }) => Usage.add(sum, usage), Usage.empty) }),
+    ...(asked.length === 0 || costs.includes(undefined)
+      ? {}
+      : { costUsd: costs.reduce<number>((sum, costUsd) => sum + (costUsd ?? 0), 0) })
+  }
+}
+
+/** Rounding must not take a mean out of its range. */
+const clamped = (value: number): number => Math.min(1, Math.max(0, value))
+
+/**
+ * The weighted mean of several scorers. Weights are above 0, at most 1,000,000; others, and no scorers, throw a
+ * `TypeError`, because scorers are constants. It fails if one of them does. Usage and costs are those of all; the cost
+ * is absent if that of one that asked models is.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const weighted = <I, O, X, R>(
+  name: string,
+  scorers: ReadonlyArray<readonly [scorer: Scorer<I, O, X, R>, weight: number]>
+): Scorer<I, O, X, R> => {
+  if (scorers.length === 0) throw new TypeError(`Scorer.weighted: ${name} has no scorers`)
+  for (const [scorer, weight] of scorers) {
+    if (!(weight > 0 && weight <= 1e6)) {
+      throw new TypeError(
+        `Scorer.weighted: the weight of ${scorer.name} is ${weight}: give a number above 0, at most 1,000,000`
+      )
+    }
+  }
+  const weights = scorers.reduce((sum, [, weight]) => sum + weight, 0)
+  const names = scorers.map(([scorer]) => scorer.name)
+  return makeEffect(name, (subject: Subject<I, O, X>) =>
+    Effect.map(
+      Effect.forEach(scorers, ([scorer]) => scorer.score(subject)),
+      (scores) => {
+        const sum = scores.reduce((sum, { value }, at) => sum + value * (scorers[at]?.[1] ?? 0), 0)
+        return joined(names, scores, clamped(sum / weights))
+      }
+    )
+  )
+}
+
+/**
+ * The lowest of several scores: 1 only if all are. No scorers throw a `TypeError`, because scorers are constants. It
+ * fails if one of them does.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const all = <I, O, X, R>(name: string, scorers: ReadonlyArray<Scorer<I, O, X, R>>): Scorer<I, O, X, R> => {
+  if (scorers.length === 0) throw new TypeError(`Scorer.all: ${name} has no scorers`)
+  const names = scorers.map((scorer) => scorer.name)
+  return makeEffect(name, (subject: Subject<I, O, X>) =>
+    Effect.map(
+      Effect.forEach(scorers, (scorer) => scorer.score(subject)),
+      (scores) => joined(names, scores, Math.min(...scores.map(({ value }) => value)))
+    )
+  )
+}
