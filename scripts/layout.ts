@@ -179,7 +179,10 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/runs": "the suites of runs and of their records",
     "testing/session": "the suite of session stores"
   },
-  { "http/chat": "the runs of a conversation that a page keeps, and what persons are asked meanwhile" },
+  {
+    "http/chat": "the runs of a conversation that a page keeps, and what persons are asked meanwhile",
+    "eval/report": "what experiments say: summaries, comparisons, gates and pages"
+  },
   {
     cluster: "durable runs on many machines",
     "http/agui": "agents over the AG-UI protocol: events, streams and endpoints",
