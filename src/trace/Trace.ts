@@ -10,11 +10,13 @@ import type { AgentEvent } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import * as RunLog from "../observability/RunLog.js"
+import * as TraceHtml from "./TraceHtml.js"
 import type { Trace } from "./TraceModel.js"
 import * as TraceRuns from "./TraceRuns.js"
 import * as TraceText from "./TraceText.js"
 
 export type { Content, Kind, Reveal } from "./TraceContent.js"
+export type { HtmlOptions } from "./TraceHtml.js"
 export type * from "./TraceModel.js"
 export type { TextOptions } from "./TraceText.js"
 
@@ -111,3 +113,12 @@ export const fromRun = (
  * @category conversions
  */
 export const toText = (trace: Trace, options?: TraceText.TextOptions): string => TraceText.print(trace, options)
+
+/**
+ * A trace as one page of HTML that needs nothing else: it has no script, loads nothing, and its policy forbids both.
+ * Texts of models, tools and people are escaped.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toHtml = (trace: Trace, options?: TraceHtml.HtmlOptions): string => TraceHtml.print(trace, options)
