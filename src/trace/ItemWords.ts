@@ -157,7 +157,7 @@ export const describe = (item: Model.Item): Described => {
     case "Step":
       return {
         kind: "step",
-        title: `step ${number(item.step)}${item.name === undefined ? "" : ` ${name(item.name)}`}`,
+        title: `Step ${number(item.step)}${item.name === undefined ? "" : `: ${name(item.name)}`}`,
         facts: [],
         tone: "plain",
         parts: []

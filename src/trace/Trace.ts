@@ -11,12 +11,14 @@ import type { RunId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as TraceHtml from "./TraceHtml.js"
+import * as TraceMermaid from "./TraceMermaid.js"
 import type { Trace } from "./TraceModel.js"
 import * as TraceRuns from "./TraceRuns.js"
 import * as TraceText from "./TraceText.js"
 
 export type { Content, Kind, Reveal } from "./TraceContent.js"
 export type { HtmlOptions } from "./TraceHtml.js"
+export type { MermaidOptions } from "./TraceMermaid.js"
 export type * from "./TraceModel.js"
 export type { TextOptions } from "./TraceText.js"
 
@@ -122,3 +124,13 @@ export const toText = (trace: Trace, options?: TraceText.TextOptions): string =>
  * @category conversions
  */
 export const toHtml = (trace: Trace, options?: TraceHtml.HtmlOptions): string => TraceHtml.print(trace, options)
+
+/**
+ * A trace as a Mermaid diagram, without any content: who asked whom, or the runs with their models and tools. Names are
+ * escaped, and the diagram stays within the bounds of Mermaid: 50,000 characters and 500 arrows.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toMermaid = (trace: Trace, options?: TraceMermaid.MermaidOptions): string =>
+  TraceMermaid.print(trace, options)

@@ -225,6 +225,7 @@ export class Calls {
     }
     this.tools.delete(event.id)
     call.endedAt = event.at
+    call.endSeq = event.seq
     call.durationMs = event.durationMs
     call.attempts = event.attempts
     call.isFailure = event.isFailure
@@ -265,6 +266,7 @@ export class Calls {
         }
         this.approvals.delete(id)
         approval.resolvedAt = at
+        approval.endSeq = seq
         approval.approved = approved
         approval.reason = TraceContent.some("reasons", reason)
         return true
@@ -291,6 +293,7 @@ export class Calls {
         else {
           this.questions.delete(event.id)
           question.answeredAt = event.at
+          question.endSeq = event.seq
           question.action = event.action
           question.content = TraceContent.some("results", event.content)
           question.reason = TraceContent.some("reasons", event.reason)

@@ -11,16 +11,20 @@ import * as SecretText from "../internal/text/SecretText.js"
 import * as TraceContent from "./TraceContent.js"
 import type { Failure } from "./TraceModel.js"
 
+/** What the public view says of an error that it knows nothing of. */
+const unknown = "The run failed"
+
 const className = /^[A-Za-z_$][\w$./@:-]{0,127}$/
 
 /** An error with its hint, if it is one of this library. That of any other error is content, as its message is. */
 export const make = (error: ErrorInfo): Failure => {
   const { code, hint, message, tag } = error
   const isOwn = code !== undefined && Object.hasOwn(ErrorCode.table, code)
+  const summary = PublicView.fromError(error).message
   return {
     tag: className.test(tag) ? SecretText.redact(tag) : "Error",
-    summary: PublicView.fromError(error).message,
     message: TraceContent.make("errors", isOwn || hint === undefined ? message : `${message}\n${hint}`),
+    ...(summary === unknown ? {} : { summary }),
     ...(isOwn ? { code } : {}),
     ...(isOwn && hint !== undefined ? { hint: TraceContent.excerpt(hint, 500) } : {})
   }

@@ -67,7 +67,7 @@ const failures = ({ failures }: TracePlaces.Places): Html | undefined =>
 <ol class="items">${failures.slice(0, mostFailures).map(
         ({ anchor, failure, title, tone }) => html`<li class="t-${tone}">
 <p class="row"><a class="title" href="#${anchor}"><bdi>${title}</bdi></a> ${TraceSections.code(failure)}</p>
-<p>${failure.summary}</p>${failure.hint !== undefined && html`<p class="faint">Hint: <bdi>${failure.hint}</bdi></p>`}
+${failure.summary !== undefined && html`<p>${failure.summary}</p>`}${failure.hint !== undefined && html`<p class="faint">Hint: <bdi>${failure.hint}</bdi></p>`}
 </li>`
       )}</ol>${
         failures.length > mostFailures &&

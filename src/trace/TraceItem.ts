@@ -10,8 +10,8 @@ import type * as Usage from "../domain/Usage.js"
 import type { Content } from "./TraceContent.js"
 
 /**
- * An error: its class, its code and a fixed sentence. `hint` is there for errors of this library. The message may quote
- * anything, so it is content.
+ * An error: its class, its code and a fixed sentence. `code` and `hint` are there for errors of this library. The
+ * message may quote anything, so it is content.
  *
  * @since 0.1.0
  * @category models
@@ -19,7 +19,8 @@ import type { Content } from "./TraceContent.js"
 export interface Failure {
   readonly tag: string
   readonly code?: string | undefined
-  readonly summary: string
+  /** Absent if nothing but the message says what happened. */
+  readonly summary?: string | undefined
   readonly hint?: string | undefined
   readonly message: Content
 }
@@ -73,7 +74,8 @@ export interface ModelCall extends ItemBase {
 }
 
 /**
- * A call of a tool from `at` on; without `endedAt` it has no result. `progress` counts its reports.
+ * A call of a tool from `at` on; without `endedAt` it has no result. `endSeq` is the number of the event that ended it,
+ * and `progress` counts its reports.
  *
  * @since 0.1.0
  * @category models
@@ -86,6 +88,7 @@ export interface ToolCall extends ItemBase {
   readonly clientTool: boolean
   readonly params?: Content | undefined
   readonly endedAt?: number | undefined
+  readonly endSeq?: number | undefined
   readonly durationMs?: number | undefined
   readonly attempts?: number | undefined
   readonly isFailure?: boolean | undefined
@@ -140,6 +143,7 @@ export interface Approval extends ItemBase {
   readonly params?: Content | undefined
   readonly requestReason?: Content | undefined
   readonly resolvedAt?: number | undefined
+  readonly endSeq?: number | undefined
   readonly approved?: boolean | undefined
   readonly reason?: Content | undefined
 }
@@ -159,6 +163,7 @@ export interface Question extends ItemBase {
   readonly message?: Content | undefined
   readonly form?: Content | undefined
   readonly answeredAt?: number | undefined
+  readonly endSeq?: number | undefined
   readonly action?: "accept" | "decline" | "cancel" | undefined
   readonly content?: Content | undefined
   readonly reason?: Content | undefined

@@ -35,12 +35,16 @@ const entities: Readonly<Record<string, string>> = {
   "`": "&#96;"
 }
 
+const plain = /^[ !#-%(-;=?-_a-~]*$/
+
 /** Escapes a text for elements and quoted attributes. Invisible characters become their code points. */
 export const escape = (text: string): string =>
-  text
-    .replace(/\r\n?/g, "\n")
-    .replace(unseen, shown)
-    .replace(/[&<>"'`]/g, (character) => entities[character] as string)
+  plain.test(text)
+    ? text
+    : text
+        .replace(/\r\n?/g, "\n")
+        .replace(unseen, shown)
+        .replace(/[&<>"'`]/g, (character) => entities[character] as string)
 
 const write = (value: Value): string => {
   if (value === undefined || value === false) return ""

@@ -4,6 +4,7 @@
  * @private
  * @since 0.1.0
  */
+import * as Arr from "effect/Array"
 import * as TraceContent from "./TraceContent.js"
 import type { Html } from "./TraceMarkup.js"
 import { html } from "./TraceMarkup.js"
@@ -13,19 +14,23 @@ import * as TraceWords from "./TraceWords.js"
 
 const { counted, name, number } = TraceWords
 
-/** Shows a content with its label, or what it is. */
-export type Show = (part: TraceWords.Part) => Html
+/** Shows contents with their labels, or what they are. */
+export type Show = (parts: ReadonlyArray<TraceWords.Part>) => Html
 
 /** Shows contents of these kinds until their characters are used up: so many each, and 500 times as many in all. */
 export const contents = (reveal: TraceContent.Reveal, most: number): Show => {
   let left = 500 * most
-  return ({ content, label }) => {
-    const shape = TraceContent.shapeOf(content)
-    if (!TraceContent.isRevealed(content, reveal))
-      return html`<p class="content"><span class="faint">${label}:</span> ${shape}</p>`
+  const shown = ({ content, label }: TraceWords.Part): Html => {
     const text = TraceContent.textOf(content, Math.min(most, left))
     left = Math.max(0, left - text.length)
-    return html`<details class="content"><summary>${label} <span class="faint">${shape}</span></summary><pre dir="auto">${text}</pre></details>`
+    return html`<details class="content"><summary>${label} <span class="faint">${TraceContent.shapeOf(content)}</span></summary><pre dir="auto">${text}</pre></details>`
+  }
+  return (parts) => {
+    const [shapes, open] = Arr.partition(parts, ({ content }) => TraceContent.isRevealed(content, reveal))
+    const line = shapes.map(
+      ({ content, label }) => html`<span><span class="faint">${label}:</span> ${TraceContent.shapeOf(content)}</span>`
+    )
+    return html`${line.length > 0 && html`<p class="content row">${line}</p>`}${open.map(shown)}`
   }
 }
 
@@ -40,9 +45,9 @@ export const code = ({ code, tag }: Model.Failure): Html =>
   html`<span class="mono"><bdi>${tag}</bdi>${code !== undefined && ` ${code}`}</span>`
 
 const failed = (failure: Model.Failure, show: Show): Html => html`<div class="failure">
-<p class="row">${code(failure)} <span>${failure.summary}</span></p>
+<p class="row">${code(failure)} ${failure.summary !== undefined && html`<span>${failure.summary}</span>`}</p>
 ${failure.hint !== undefined && html`<p class="faint">Hint: <bdi>${failure.hint}</bdi></p>`}
-${show({ label: "message", content: failure.message })}
+${show([{ label: "message", content: failure.message }])}
 </div>`
 
 const cell = (label: string, value: string, more?: string | undefined): Html =>
@@ -59,7 +64,7 @@ const totals = ({ durationMs, total }: Model.Run): Html => {
 ${cell("Duration", TraceWords.duration(durationMs))}
 ${cell("Model calls", number(total.modelCalls), calls.join(", "))}
 ${cell("Tokens", tokens, more.join(", "))}
-${cell("Cost", TraceWords.cost(total))}
+${cell("Cost", ...TraceWords.cost(total))}
 ${cell("Tool calls", number(total.toolCalls), total.failedToolCalls > 0 ? `${number(total.failedToolCalls)} failed` : "")}
 ${total.subRuns > 0 && cell("Inner runs", number(total.subRuns))}
 </dl>`
@@ -83,7 +88,7 @@ const plan = ({ plan }: Model.Run, show: Show): Html | undefined =>
             dependsOn.length > 0 &&
             html`<span class="facts">after ${dependsOn.slice(0, 20).map((id) => html`<bdi>${name(id)}</bdi> `)}</span>`
           }</span>
-${show({ label: "description", content: description })}
+${show([{ label: "description", content: description }])}
 </li>`
         )}</ol>${plan.length > mostSteps && html`<p class="faint">The first ${mostSteps} of them.</p>`}</div>`
 
@@ -103,8 +108,8 @@ const search = ({ search }: Model.Run, show: Show): Html | undefined => {
     for (const child of node.children.toReversed()) waiting.push([child, depth + 1])
     const [title = "", ...facts] = TraceWords.searchNode(node)
     lines.push(html`<li class="d${Math.min(depth, 6)}">
-<span class="row"><span class="faint">${id}</span><span class="title"><bdi>${title}</bdi></span><span class="facts">${facts.join(" · ")}</span>${node.solved && html`<span class="badge good">solved</span>`}</span>
-${node.text !== undefined && show({ label: "text", content: node.text })}
+<span class="row"><span class="faint">${id}</span><span class="title"><bdi>${title}</bdi></span><span class="facts">${facts.join(" · ")}</span></span>
+${node.text !== undefined && show([{ label: "text", content: node.text }])}
 </li>`)
   }
   return html`<div class="part"><h3>Search tree of ${counted(search.length, "node")}</h3><ol class="tree">${lines}</ol>${
@@ -112,18 +117,24 @@ ${node.text !== undefined && show({ label: "text", content: node.text })}
   }</div>`
 }
 
-const itemOf = ({ index, item, words }: ItemPlace, run: Model.Run, places: Places, show: Show): Html => {
+const itemOf = (
+  { index, item, words }: ItemPlace,
+  { run, step }: { readonly run: Model.Run; readonly step: number | undefined },
+  places: Places,
+  show: Show
+): Html => {
   const { durationMs, facts, failure, kind, parts, startedAt, title, tone } = words
   const inner = item._tag === "SubRun" ? places.runs.get(item.runId) : undefined
   const named = html`<bdi>${title}</bdi>`
+  const said = [...TraceWords.aside(item, step), ...facts]
   return html`<li id="i${index}" class="k-${kind} t-${tone}">
 <div class="row"><span class="at">+${TraceWords.duration(Math.max(0, (startedAt ?? item.at) - run.startedAt))}</span><span class="badge kind">${kind}</span>${
     title !== "" &&
     html`<span class="title">${inner === undefined ? named : html`<a href="#r${inner.index}">${named}</a>`}</span>`
-  }${facts.length > 0 && html`<span class="facts"><bdi>${facts.join(" · ")}</bdi></span>`}${
+  }${said.length > 0 && html`<span class="facts"><bdi>${said.join(" · ")}</bdi></span>`}${
     durationMs !== undefined && html`<span class="took">${TraceWords.duration(durationMs)}</span>`
   }</div>
-${parts.map(show)}${failure !== undefined && failed(failure, show)}
+${show(parts)}${failure !== undefined && failed(failure, show)}
 </li>
 `
 }
@@ -132,6 +143,7 @@ ${parts.map(show)}${failure !== undefined && failed(failure, show)}
 const itemsOf = ({ items, run }: RunPlace, places: Places, show: Show): ReadonlyArray<Html> => {
   const groups: Array<Html> = []
   let rows: Array<Html> = []
+  let step: number | undefined
   const close = () => {
     if (rows.length > 0) groups.push(html`<ol class="items">${rows}</ol>`)
     rows = []
@@ -139,8 +151,9 @@ const itemsOf = ({ items, run }: RunPlace, places: Places, show: Show): Readonly
   for (const place of items) {
     if (place.item._tag === "Step") {
       close()
+      step = place.item.step
       groups.push(html`<h3 class="step" id="i${place.index}"><bdi>${place.words.title}</bdi></h3>`)
-    } else rows.push(itemOf(place, run, places, show))
+    } else rows.push(itemOf(place, { run, step }, places, show))
   }
   close()
   return groups
@@ -159,7 +172,7 @@ export const run = (place: RunPlace, places: Places, show: Show): Html => {
   }</p>
 <p class="faint mono"><bdi>${name(runId)}</bdi></p>
 ${totals(run)}
-<div class="about">${TraceWords.parts({ user, session, input, answer, output }).map(show)}</div>
+<div class="about">${show(TraceWords.parts({ user, session, input, answer, output }))}</div>
 ${error !== undefined && failed(error, show)}
 ${plan(run, show)}
 ${search(run, show)}

@@ -35,7 +35,34 @@ const leastWidth = 40
 /** Deeper runs are not indented further. */
 const deepest = 6
 
+/**
+ * Breaks a line at spaces, and within a word that is longer than half of the line. A character that is not ASCII counts
+ * as two columns.
+ */
+const wrap = (line: string, width: number): ReadonlyArray<string> => {
+  const lines: Array<string> = []
+  let rest = line
+  while (rest.length * 2 > width) {
+    // The next piece is looked for in what may be part of it alone, so that a long line takes linear time.
+    const [piece = ""] = VisibleText.wrap(rest.slice(0, width + 1), width)
+    if (piece.length === rest.length) break
+    const space = rest[piece.length] === " " ? piece.length : piece.lastIndexOf(" ")
+    const end = space > piece.length / 2 ? space : piece.length
+    lines.push(rest.slice(0, end))
+    rest = rest.slice(end).replace(/^ /, "")
+  }
+  return [...lines, rest]
+}
+
 const marks: Readonly<Record<TraceWords.Tone, string>> = { plain: " ", good: "+", warn: "!", bad: "x" }
+
+interface Place {
+  readonly run: Model.Run
+  readonly depth: number
+  next: number
+  /** The step that began last. */
+  step?: number
+}
 
 class Writer {
   private readonly lines: Array<string> = []
@@ -55,7 +82,7 @@ class Writer {
   /** Writes a line; what does not fit goes on below, two columns further in. */
   private line(text: string, indent: number): void {
     const inset = " ".repeat(indent)
-    const [first = "", ...rest] = VisibleText.wrap(VisibleText.visible(text), this.width - indent - 2)
+    const [first = "", ...rest] = wrap(VisibleText.visible(text), this.width - indent - 2)
     this.lines.push(`${inset}${first}`.trimEnd())
     for (const more of rest) this.lines.push(`${inset}  ${more}`.trimEnd())
   }
@@ -131,7 +158,7 @@ class Writer {
     }
   }
 
-  item(item: Model.Item, run: Model.Run, depth: number): void {
+  item(item: Model.Item, { depth, run, step }: Place): void {
     if (item._tag === "Node" && !this.isWithNodes) return
     if (this.left <= 0) {
       this.omitted += 1
@@ -146,7 +173,7 @@ class Writer {
     }
     const at = `+${TraceWords.duration(Math.max(0, (startedAt ?? item.at) - run.startedAt))}`
     const took = durationMs === undefined ? [] : [TraceWords.duration(durationMs)]
-    const said = [title, ...facts, ...took].filter((fact) => fact !== "").join(" · ")
+    const said = [title, ...TraceWords.aside(item, step), ...facts, ...took].filter((fact) => fact !== "").join(" · ")
     this.line(`${marks[tone]} ${at.padEnd(8)} ${kind.padEnd(9)} ${said}`, indent)
     this.parts(parts, indent + 4)
     if (failure !== undefined) this.failure(failure, indent + 4)
@@ -172,12 +199,6 @@ class Writer {
   }
 }
 
-interface Place {
-  readonly run: Model.Run
-  readonly depth: number
-  next: number
-}
-
 /** Writes a trace. Takes no stack for nested runs. */
 export const print = (trace: Model.Trace, options: TextOptions = {}): string => {
   const writer = new Writer(
@@ -196,7 +217,8 @@ export const print = (trace: Model.Trace, options: TextOptions = {}): string => 
       const item = place.run.items[place.next++]
       if (item === undefined) open.pop()
       else {
-        writer.item(item, place.run, place.depth)
+        if (item._tag === "Step") place.step = item.step
+        writer.item(item, place)
         if (item._tag !== "SubRun" || item.run === undefined) continue
         writer.head(item.run, place.depth + 2)
         open.push({ run: item.run, depth: place.depth + 2, next: 0 })

@@ -62,15 +62,12 @@ export const tokens = (usage: Usage.Usage): ReadonlyArray<string> => {
   ]
 }
 
-/** What calls cost: an unknown price makes it a lower bound. */
-export const cost = ({ costUsd, modelCalls, unpricedCalls }: Model.Totals): string =>
-  unpricedCalls === 0
-    ? usd(costUsd)
-    : costUsd === 0
-      ? modelCalls === 0
-        ? usd(0)
-        : "cost unknown"
-      : `at least ${usd(costUsd)} (${counted(unpricedCalls, "call")} without a price)`
+/** What calls cost: an unknown price makes it a lower bound, and a second fact says so. */
+export const cost = ({ costUsd, modelCalls, unpricedCalls }: Model.Totals): readonly [cost: string, more?: string] => {
+  if (unpricedCalls === 0) return [usd(costUsd)]
+  if (costUsd === 0 && modelCalls > 0) return ["cost unknown"]
+  return [`at least ${usd(costUsd)}`, `${counted(unpricedCalls, "call")} without a price`]
+}
 
 /** What a run took. */
 export const totals = (sum: Model.Totals): ReadonlyArray<string> => [
@@ -80,7 +77,7 @@ export const totals = (sum: Model.Totals): ReadonlyArray<string> => [
   ...(sum.retries === 0 ? [] : [counted(sum.retries, "retry", "retries")]),
   `${counted(sum.toolCalls, "tool call")}${sum.failedToolCalls === 0 ? "" : ` (${number(sum.failedToolCalls)} failed)`}`,
   ...tokens(sum.usage),
-  ...(sum.modelCalls + sum.cutOffCalls === 0 ? [] : [cost(sum)]),
+  ...(sum.modelCalls + sum.cutOffCalls === 0 ? [] : cost(sum).filter((part) => part !== undefined)),
   ...(sum.subRuns === 0 ? [] : [counted(sum.subRuns, "inner run")])
 ]
 
@@ -146,7 +143,7 @@ export const parts = (labelled: Readonly<Record<string, Content | undefined>>): 
 
 /** A failure as facts: class and code, and what to do. */
 export const failure = ({ code, hint, summary, tag }: Model.Failure): ReadonlyArray<string> => [
-  `${tag}${code === undefined ? "" : ` ${code}`}: ${summary}`,
+  `${tag}${code === undefined ? "" : ` ${code}`}${summary === undefined ? "" : `: ${summary}`}`,
   ...(hint === undefined ? [] : [`hint: ${hint}`])
 ]
 
@@ -167,3 +164,7 @@ export const searchNode = ({
   ...(score === undefined ? [] : [`score ${Number(score.toPrecision(3))}`]),
   ...(solved ? ["solved"] : terminal ? ["end"] : [])
 ]
+
+/** The step of an item, if it is not the one that began last: steps may run side by side. */
+export const aside = (item: Model.Item, current: number | undefined): ReadonlyArray<string> =>
+  "step" in item && item.step !== undefined && item.step !== current ? [`step ${number(item.step)}`] : []
