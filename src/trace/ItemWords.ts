@@ -45,7 +45,7 @@ const toolCall = (call: Model.ToolCall): Described => ({
     ...TraceWords.files(call.files)
   ],
   tone: call.isFailure === undefined ? "warn" : call.isFailure ? "bad" : "good",
-  parts: parts({ arguments: call.params, result: call.result }),
+  parts: parts({ arguments: call.params, result: call.result, "files from": call.sources }),
   failure: call.error,
   startedAt: call.at,
   durationMs: call.durationMs
@@ -192,7 +192,7 @@ export const describe = (item: Model.Item): Described => {
         title: counted(item.files.length, "file"),
         facts: TraceWords.files(item.files),
         tone: "plain",
-        parts: []
+        parts: parts({ "files from": item.sources })
       }
     case "Steered":
     case "Thought":

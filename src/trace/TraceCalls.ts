@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import type { AgentEvent, Of } from "../domain/AgentEvent.js"
+import type { StoredFile } from "../domain/StoredFile.js"
 import * as Usage from "../domain/Usage.js"
 import * as TraceContent from "./TraceContent.js"
 import * as TraceFailure from "./TraceFailure.js"
@@ -38,6 +39,10 @@ export const addTotals = (a: Model.Totals, b: Model.Totals): Model.Totals => ({
   unpricedCalls: a.unpricedCalls + b.unpricedCalls,
   subRuns: a.subRuns + b.subRuns
 })
+
+/** Files by type and size. */
+export const filesOf = (files: ReadonlyArray<StoredFile>): ReadonlyArray<Model.File> =>
+  files.map(({ data, mediaType }) => ({ mediaType, ...("url" in data ? {} : { size: data.size }) }))
 
 /** An answer that took no tokens at all is one of a cache. */
 const isCached = ({ inputTokens, outputTokens }: Usage.Usage): boolean => inputTokens === 0 && outputTokens === 0
@@ -234,7 +239,8 @@ export class Calls {
     const text = event.result === null || event.result === undefined ? event.observation : event.result
     call.result = TraceContent.some(event.isFailure ? "errors" : "results", text)
     call.error = TraceFailure.some(event.error)
-    call.files = event.files ?? []
+    call.files = filesOf(event.files ?? [])
+    call.sources = TraceContent.ofFiles("results", event.files ?? [])
     if (event.isFailure) this.totals.failedToolCalls += 1
     this.before = event.at
   }

@@ -6,6 +6,7 @@
  */
 import * as Redacted from "effect/Redacted"
 import * as PublicView from "../domain/PublicView.js"
+import type { StoredFile } from "../domain/StoredFile.js"
 import * as SecretText from "../internal/text/SecretText.js"
 
 /**
@@ -44,6 +45,15 @@ export const make = (kind: Kind, value: unknown, secret?: ReadonlyArray<string> 
   return secret === undefined ? content : { ...content, secret }
 }
 
+/** The names and addresses of files. */
+export const ofFiles = (kind: Kind, files: ReadonlyArray<StoredFile>): Content | undefined => {
+  const named = files.map(({ data, fileName }) => ({
+    ...(fileName === undefined ? {} : { fileName }),
+    ...("url" in data ? { url: data.url } : {})
+  }))
+  return named.some((file) => Object.keys(file).length > 0) ? make(kind, named) : undefined
+}
+
 /** `undefined` for an absent value and for an empty text. */
 export const some = (kind: Kind, value: unknown, secret?: ReadonlyArray<string> | undefined): Content | undefined =>
   value === undefined || value === "" ? undefined : make(kind, value, secret)
@@ -59,8 +69,9 @@ const margin = 256
 /** At most so many characters, and none of a key. */
 export const excerpt = (text: string, most: number): string => {
   if (text.length <= most) return SecretText.redact(text)
-  const shown = SecretText.redact(text.slice(0, most + margin))
-  return `${shown.slice(0, Math.max(0, shown.length - margin)).replace(/[\ud800-\udbff]$/, "")}${CUT}`
+  const read = SecretText.redact(text.slice(0, most + margin))
+  const end = text.length <= most + margin ? most : Math.min(most, read.length - margin)
+  return `${read.slice(0, Math.max(0, end)).replace(/[\ud800-\udbff]$/, "")}${CUT}`
 }
 
 /** Copies a value as plain data until its characters are used up. Cycles end there, too. */

@@ -153,7 +153,13 @@ export class RunFold {
         this.items.push({ _tag: "Recall", at, seq, source: event.source, count: event.count, tokens: event.tokens })
         return
       case "FilesKept":
-        this.items.push({ _tag: "Files", at, seq, files: event.files })
+        this.items.push({
+          _tag: "Files",
+          at,
+          seq,
+          files: TraceCalls.filesOf(event.files),
+          sources: TraceContent.ofFiles("input", event.files)
+        })
         return
       case "Critique": {
         const { accepted, score, step } = event

@@ -5,7 +5,6 @@
  * @since 0.1.0
  */
 import type { RunId } from "../domain/Ids.js"
-import type { StoredFile } from "../domain/StoredFile.js"
 import type * as Usage from "../domain/Usage.js"
 import type { Content } from "./TraceContent.js"
 
@@ -34,6 +33,17 @@ export interface Failure {
 export interface ItemBase {
   readonly at: number
   readonly seq: number
+}
+
+/**
+ * A file: its type, and its size in bytes unless it is one of a URL.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface File {
+  readonly mediaType: string
+  readonly size?: number | undefined
 }
 
 /**
@@ -95,7 +105,9 @@ export interface ToolCall extends ItemBase {
   readonly truncated?: boolean | undefined
   readonly result?: Content | undefined
   readonly error?: Failure | undefined
-  readonly files: ReadonlyArray<StoredFile>
+  readonly files: ReadonlyArray<File>
+  /** Names and addresses of the files. */
+  readonly sources?: Content | undefined
   readonly progress: number
 }
 
@@ -204,7 +216,9 @@ export interface Recall extends ItemBase {
  */
 export interface Files extends ItemBase {
   readonly _tag: "Files"
-  readonly files: ReadonlyArray<StoredFile>
+  readonly files: ReadonlyArray<File>
+  /** Names and addresses of the files. */
+  readonly sources?: Content | undefined
 }
 
 /**

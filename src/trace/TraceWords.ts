@@ -4,7 +4,6 @@
  * @private
  * @since 0.1.0
  */
-import type { StoredFile } from "../domain/StoredFile.js"
 import * as Usage from "../domain/Usage.js"
 import * as SecretText from "../internal/text/SecretText.js"
 import type { Content } from "./TraceContent.js"
@@ -26,12 +25,11 @@ export const name = (text: string, most = MOST_NAME): string => {
 /** A duration in milliseconds, seconds, minutes or hours. */
 export const duration = (millis: number): string => {
   if (!Number.isFinite(millis)) return "unknown time"
-  if (millis < 1000) return `${Math.round(millis)} ms`
-  const seconds = millis / 1000
-  if (seconds < 59.95) return `${seconds.toFixed(1)} s`
-  const minutes = Math.round(seconds / 60)
-  if (minutes < 60) return `${Math.floor(Math.round(seconds) / 60)} min ${Math.round(seconds) % 60} s`
-  return `${number(Math.floor(minutes / 60))} h ${minutes % 60} min`
+  if (millis < 999.5) return `${Math.round(millis)} ms`
+  if (millis < 59_950) return `${(millis / 1000).toFixed(1)} s`
+  const seconds = Math.round(millis / 1000)
+  const minutes = Math.floor(seconds / 60)
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${number(Math.floor(minutes / 60))} h ${minutes % 60} min`
 }
 
 /** US dollars: cents, or as many digits as a small amount needs. */
@@ -108,11 +106,11 @@ const sentences: Readonly<Record<Model.Issue["kind"], (count: number) => string>
 /** An issue as a sentence. */
 export const issue = ({ count, kind }: Model.Issue): string => sentences[kind](count)
 
-const size = (data: StoredFile["data"]): string => ("url" in data ? "by URL" : counted(data.size, "byte"))
-
 /** Files by type and size. */
-export const files = (files: ReadonlyArray<StoredFile>): ReadonlyArray<string> =>
-  files.slice(0, 20).map(({ data, mediaType }) => `${name(mediaType)}, ${size(data)}`)
+export const files = (files: ReadonlyArray<Model.File>): ReadonlyArray<string> =>
+  files
+    .slice(0, 20)
+    .map(({ mediaType, size }) => `${name(mediaType)}, ${size === undefined ? "by URL" : counted(size, "byte")}`)
 
 /** How an item went. */
 export type Tone = "plain" | "good" | "warn" | "bad"
