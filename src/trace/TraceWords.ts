@@ -35,7 +35,7 @@ export const duration = (millis: number): string => {
 /** US dollars: cents, or as many digits as a small amount needs. */
 export const usd = (amount: number): string => {
   if (!Number.isFinite(amount)) return "unknown cost"
-  return amount === 0 || Math.abs(amount) >= 0.995 ? `$${amount.toFixed(2)}` : `$${Number(amount.toPrecision(2))}`
+  return amount === 0 || Math.abs(amount) >= 0.095 ? `$${amount.toFixed(2)}` : `$${Number(amount.toPrecision(2))}`
 }
 
 /** The tokens of calls, with those of a prompt cache and of reasoning. */

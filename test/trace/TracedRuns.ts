@@ -109,7 +109,9 @@ export const everyKind = (text: string): ReadonlyArray<AgentEvent> => {
   const own = { tag: "ToolExecutionError", code: "LEX_ERR_AGT_007", message: text, hint: "Look at the cause" }
   const foreign = { tag: "FetchError", code: "ECONNREFUSED", message: text, hint: text }
   const value = { field: text, list: [text, { [text]: 1 }] }
-  const files = [{ mediaType: "image/png", fileName: text, data: { url: `https://example.org/${text}` } }]
+  const files = [
+    { mediaType: "image/png", fileName: text.slice(0, 200), data: { url: `https://example.org/${text.slice(0, 200)}` } }
+  ]
   const call = { step: 1, id: "c1", name: "search" }
   return RunEvents.of("run-1", [
     { _tag: "Started", input: text, strategy: "react", provider: "p", model: "m", sessionId: text, userId: text },
