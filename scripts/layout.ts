@@ -38,7 +38,8 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "persistence/postgres": "the Postgres client",
     "persistence/schema": "tables and migrations",
     "persistence/sqlite": "the SQLite client and its drivers",
-    "prompt/defaults": "the prompts that strategies and subsystems use by default"
+    "prompt/defaults": "the prompts that strategies and subsystems use by default",
+    trace: "what runs did, as a model, as text, as diagrams and as pages"
   },
   {
     "document/text": "cuts texts into chunks at headings, blocks and sentences; citations in answers",
