@@ -38,7 +38,8 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "persistence/postgres": "the Postgres client",
     "persistence/schema": "tables and migrations",
     "persistence/sqlite": "the SQLite client and its drivers",
-    "prompt/defaults": "the prompts that strategies and subsystems use by default"
+    "prompt/defaults": "the prompts that strategies and subsystems use by default",
+    trace: "what runs did, as a model, as text, as diagrams and as pages"
   },
   {
     "document/text": "cuts texts into chunks at headings, blocks and sentences; citations in answers",
@@ -179,7 +180,10 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/runs": "the suites of runs and of their records",
     "testing/session": "the suite of session stores"
   },
-  { "http/chat": "the runs of a conversation that a page keeps, and what persons are asked meanwhile" },
+  {
+    "http/chat": "the runs of a conversation that a page keeps, and what persons are asked meanwhile",
+    "eval/report": "what experiments say: summaries, comparisons, gates and pages"
+  },
   {
     cluster: "durable runs on many machines",
     "http/agui": "agents over the AG-UI protocol: events, streams and endpoints",

@@ -92,6 +92,13 @@ export * as ExperimentStore from "./record/ExperimentStore.js"
 export * as ExperimentStoreError from "./record/ExperimentStoreError.js"
 
 /**
+ * Gates: say whether the results of an experiment are good enough to go on, as in a test or before a release.
+ *
+ * @since 0.1.0
+ */
+export * as Gate from "./report/Gate.js"
+
+/**
  * Keeps experiments in memory.
  *
  * @since 0.1.0
@@ -173,3 +180,17 @@ export * as TrajectoryChecks from "./trajectory/TrajectoryChecks.js"
  * @since 0.1.0
  */
 export * as TrajectoryScorer from "./scorer/TrajectoryScorer.js"
+
+/**
+ * Compares two variants case by case, of one experiment or of two over the same dataset.
+ *
+ * @since 0.1.0
+ */
+export * as VariantComparison from "./report/VariantComparison.js"
+
+/**
+ * What the variants of an experiment scored, took and cost.
+ *
+ * @since 0.1.0
+ */
+export * as VariantSummary from "./report/VariantSummary.js"
