@@ -121,12 +121,24 @@ export const combine = <A>(value: A, a: Verdict<unknown>, b: Verdict<unknown>): 
   costUsd: addCost(a.costUsd, b.costUsd)
 })
 
+/** Clients that rejected JSON as the form of an answer. */
+const withoutJson = new WeakSet<LlmClient.Service>()
+
 /** A client that rejects JSON as the form of an answer is asked for it in words alone, which the prompt has anyway. */
-const complete = (client: LlmClient.Service, request: LlmClient.LlmRequest) =>
-  Effect.catchTag(client.complete(request), "LlmInvalidRequestError", (error) => {
-    const { responseFormat: _, ...plain } = request
-    return Effect.mapError(client.complete(plain), (again) => (again._tag === "LlmInvalidRequestError" ? error : again))
-  })
+const complete = (client: LlmClient.Service, request: LlmClient.LlmRequest) => {
+  const { responseFormat: _, ...plain } = request
+  if (withoutJson.has(client)) return client.complete(plain)
+  return Effect.catchTag(client.complete(request), "LlmInvalidRequestError", (error) =>
+    Effect.mapBoth(client.complete(plain), {
+      onSuccess: (response) => {
+        withoutJson.add(client)
+        return response
+      },
+      // A second rejection has another reason: the first one is reported.
+      onFailure: (again) => (again._tag === "LlmInvalidRequestError" ? error : again)
+    })
+  )
+}
 
 /** Asks until the verdict can be read. Fails with the error of the model, or says what is wrong with its replies. */
 export const ask = <A>(

@@ -74,6 +74,24 @@ export interface Scorer<in Input = any, in Output = any, in Expected = any, out 
 }
 
 /**
+ * What a scorer, or each of a union of scorers, requires.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Context<S> = S extends Scorer<any, any, any, infer R> ? R : never
+
+/**
+ * A scorer of what all of a union of scorers take, which requires what they require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Combined<S> = [S] extends [Scorer<infer Input, infer Output, infer Expected, any>]
+  ? Scorer<Input, Output, Expected, Context<S>>
+  : never
+
+/**
  * A scorer of a function: true is 1, false is 0, and a number is the score.
  *
  * @since 0.1.0
@@ -242,6 +260,12 @@ const joined = (names: ReadonlyArray<string>, scores: ReadonlyArray<Score>, valu
 /** Rounding must not take a mean out of its range. */
 const clamped = (value: number): number => Math.min(1, Math.max(0, value))
 
+/** The types of a union of scorers are known to the caller only. */
+const combined = <S>(
+  name: string,
+  score: (subject: Subject<any, any, any>) => Effect.Effect<Score, ScorerError, any>
+) => makeEffect(name, score) as Combined<S>
+
 /**
  * The weighted mean of several scorers. Weights are above 0, at most 1,000,000; others, and no scorers, throw a
  * `TypeError`, because scorers are constants. It fails if one of them does. Usage and costs are those of all; the cost
@@ -250,10 +274,10 @@ const clamped = (value: number): number => Math.min(1, Math.max(0, value))
  * @since 0.1.0
  * @category combinators
  */
-export const weighted = <I, O, X, R>(
+export const weighted = <P extends readonly [scorer: Scorer<any, any, any, any>, weight: number]>(
   name: string,
-  scorers: ReadonlyArray<readonly [scorer: Scorer<I, O, X, R>, weight: number]>
-): Scorer<I, O, X, R> => {
+  scorers: ReadonlyArray<P>
+): Combined<P[0]> => {
   if (scorers.length === 0) throw new TypeError(`Scorer.weighted: ${name} has no scorers`)
   for (const [scorer, weight] of scorers) {
     if (!(weight > 0 && weight <= 1e6)) {
@@ -264,7 +288,7 @@ export const weighted = <I, O, X, R>(
   }
   const weights = scorers.reduce((sum, [, weight]) => sum + weight, 0)
   const names = scorers.map(([scorer]) => scorer.name)
-  return makeEffect(name, (subject: Subject<I, O, X>) =>
+  return combined<P[0]>(name, (subject) =>
     Effect.map(
       Effect.forEach(scorers, ([scorer]) => scorer.score(subject)),
       (scores) => {
@@ -282,10 +306,10 @@ export const weighted = <I, O, X, R>(
  * @since 0.1.0
  * @category combinators
  */
-export const all = <I, O, X, R>(name: string, scorers: ReadonlyArray<Scorer<I, O, X, R>>): Scorer<I, O, X, R> => {
+export const all = <S extends Scorer<any, any, any, any>>(name: string, scorers: ReadonlyArray<S>): Combined<S> => {
   if (scorers.length === 0) throw new TypeError(`Scorer.all: ${name} has no scorers`)
   const names = scorers.map((scorer) => scorer.name)
-  return makeEffect(name, (subject: Subject<I, O, X>) =>
+  return combined<S>(name, (subject) =>
     Effect.map(
       Effect.forEach(scorers, (scorer) => scorer.score(subject)),
       (scores) => joined(names, scores, Math.min(...scores.map(({ value }) => value)))

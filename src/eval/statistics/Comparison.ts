@@ -121,3 +121,25 @@ export const paired = (options: Options): Statistics.Result<Comparison> =>
       ties: differences.length - wins - losses
     }
   })
+
+/**
+ * The chances of several comparisons, such as one for each scorer, adjusted so that one of them is below a level by
+ * chance no more often than the level says (Holm 1979). In the order in which they were given.
+ *
+ * @since 0.1.0
+ * @category statistics
+ */
+export const holm = (chances: ReadonlyArray<number>): Statistics.Result<ReadonlyArray<number>> => {
+  const strange = chances.find((chance) => !(chance >= 0 && chance <= 1))
+  if (strange !== undefined) {
+    return Statistics.refuse("Comparison.holm", `a chance is ${strange}`, "Give chances from 0 to 1.")
+  }
+  const adjusted = new Array<number>(chances.length).fill(1)
+  const order = Array.from(chances.entries()).sort(([, a], [, b]) => a - b)
+  let most = 0
+  for (const [rank, [at, chance]] of order.entries()) {
+    most = Math.max(most, Math.min(1, chance * (order.length - rank)))
+    adjusted[at] = most
+  }
+  return Either.right(adjusted)
+}

@@ -187,7 +187,11 @@ describe("JudgeScorer", () => {
           ? verdict({ score: 5 })
           : { fail: new LlmInvalidRequestError({ provider: "test", message: "no response_format" }) }
       const client = TestModel.make(rejecting)
-      assert.strictEqual((yield* JudgeScorer.makeWith(client, { criteria: "x" }).score(subject("x"))).value, 1)
+      const scorer = JudgeScorer.makeWith(client, { criteria: "x" })
+      assert.strictEqual((yield* scorer.score(subject("x"))).value, 1)
+      assert.strictEqual((yield* scorer.score(subject("y"))).value, 1)
+      const formats = (yield* client.observer.requests).map(({ responseFormat }) => responseFormat?.type)
+      assert.deepStrictEqual(formats, ["json", undefined, undefined])
       const always = TestModel.make(() => ({
         fail: new LlmInvalidRequestError({ provider: "test", message: "no such model" })
       }))

@@ -194,3 +194,36 @@ describe("Comparison.paired", () => {
     assert.include(refusal({ baseline: [1, 0], candidate: [1, 1], confidence: 2 }), "confidence is 2")
   })
 })
+
+describe("Comparison.holm", () => {
+  const adjusted = (...chances: ReadonlyArray<number>) => Either.getOrThrow(Comparison.holm(chances))
+
+  // Of statsmodels 0.13: multipletests(method="holm").
+  it("gives the numbers of statsmodels", () => {
+    const found = adjusted(0.01, 0.04, 0.03, 0.005, 0.5, 0.9)
+    for (const [i, expected] of [0.05, 0.12, 0.12, 0.03, 1.0, 1.0].entries())
+      assert.closeTo(found[i] ?? -1, expected, 1e-12)
+    assert.deepStrictEqual(adjusted(), [])
+    assert.deepStrictEqual(adjusted(0.2), [0.2])
+    assert.deepStrictEqual(adjusted(0, 1, 1), [0, 1, 1])
+  })
+
+  it("lowers no chance, and keeps their order", () => {
+    const chances = FastCheck.array(FastCheck.double({ min: 0, max: 1, noNaN: true }), { maxLength: 10 })
+    FastCheck.assert(
+      FastCheck.property(chances, (chances) => {
+        const found = adjusted(...chances)
+        for (const [i, chance] of chances.entries()) {
+          assert.isTrue((found[i] ?? -1) >= chance && (found[i] ?? 2) <= 1)
+          for (const [j, other] of chances.entries())
+            if (chance < other) assert.isTrue((found[i] ?? 2) <= (found[j] ?? -1))
+        }
+      })
+    )
+  })
+
+  it("refuses what is no chance", () => {
+    for (const chance of [-0.1, 1.1, Number.NaN])
+      assert.include(Either.getOrThrow(Either.flip(Comparison.holm([0.5, chance]))).message, `a chance is ${chance}`)
+  })
+})
