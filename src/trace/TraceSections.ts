@@ -69,7 +69,7 @@ const totals = ({ durationMs, total }: Model.Run): Html => {
   return html`<dl class="totals">
 ${cell("Duration", TraceWords.duration(durationMs))}
 ${cell("Model calls", number(total.modelCalls), calls.join(", "))}
-${cell("Tokens", tokens, more.join(", "))}
+${cell("Tokens, in → out", tokens, more.join(", "))}
 ${cell("Cost", ...TraceWords.cost(total))}
 ${cell("Tool calls", number(total.toolCalls), total.failedToolCalls > 0 ? `${number(total.failedToolCalls)} failed` : "")}
 ${total.subRuns > 0 && cell("Inner runs", number(total.subRuns))}
