@@ -23,7 +23,7 @@ export const setOpen = (page: Page, open: boolean) =>
     }, open)
   )
 
-/** Elements and attributes as the browser has them, in order. */
+/** Elements and attributes as the browser has them, in order, whether details are open or not. */
 export const elementsOf = (page: Page, pages: ReadonlyArray<string>) =>
   Effect.promise(() =>
     page.evaluate(
@@ -31,7 +31,13 @@ export const elementsOf = (page: Page, pages: ReadonlyArray<string>) =>
         pages.map((text) => {
           const { documentElement } = new DOMParser().parseFromString(text, "text/html")
           return Array.from(documentElement.querySelectorAll("*"), (element) =>
-            [element.localName, ...element.getAttributeNames().sort()].join(" ")
+            [
+              element.localName,
+              ...element
+                .getAttributeNames()
+                .filter((name) => name !== "open")
+                .sort()
+            ].join(" ")
           ).join("\n")
         }),
       pages
