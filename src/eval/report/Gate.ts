@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 import type { Results } from "../Experiment.js"
 import type * as Bootstrap from "../statistics/Bootstrap.js"
+import * as Comparison from "../statistics/Comparison.js"
 import * as Statistics from "../statistics/Statistics.js"
 import * as CaseScores from "./CaseScores.js"
 import * as VariantComparison from "./VariantComparison.js"
@@ -73,16 +74,6 @@ const percent = (value: number): string => `${(100 * value).toFixed(1)} %`
 
 const sideOf = (given: Results | VariantComparison.Side): VariantComparison.Side =>
   "results" in given ? given : { results: given }
-
-/** Comparisons that are significant by Holm's method: the smallest chance is held against the strictest bound. */
-const significant = (
-  comparisons: ReadonlyArray<VariantComparison.VariantComparison>,
-  alpha: number
-): ReadonlyArray<VariantComparison.VariantComparison> => {
-  const ordered = [...comparisons].sort((a, b) => a.pWorse - b.pWorse)
-  const first = ordered.findIndex(({ pWorse }, index) => pWorse > alpha / (ordered.length - index))
-  return first === -1 ? ordered : ordered.slice(0, first)
-}
 
 const compare = (results: Results, variant: string, options: Options) =>
   Either.gen(function* () {
@@ -152,12 +143,15 @@ const examine = (results: Results, options: Options): Statistics.Result<Found> =
       problems.push(`the tasks cost $${costUsd.toFixed(4)}, at most $${maxCostUsd}`)
     }
     const comparisons = yield* compare(results, variant, options)
-    for (const { difference, meanBaseline, meanCandidate, pWorse, pairs, scorer } of significant(comparisons, alpha)) {
+    const chances = yield* Comparison.holm(comparisons.map(({ pWorse }) => pWorse))
+    for (const [index, { difference, meanBaseline, meanCandidate, pairs, scorer }] of comparisons.entries()) {
+      const chance = chances[index] ?? 1
+      if (chance > alpha) continue
       const lost = pairs.filter((pair) => pair.candidate < pair.baseline).map(({ caseId }) => caseId)
       problems.push(
         `${scorer}: ${percent(meanCandidate)} after ${percent(meanBaseline)}, ` +
           `worse by ${percent(-difference)}${tolerance > 0 ? ` (${percent(tolerance)} may be)` : ""} ` +
-          `with p = ${pWorse.toPrecision(2)}; ${lost.length} cases lost, first ${lost.slice(0, 5).join(", ")}`
+          `with p = ${chance.toPrecision(2)}; ${lost.length} cases lost, first ${lost.slice(0, 5).join(", ")}`
       )
     }
     return { variant, means: Object.fromEntries(means), comparisons, problems }

@@ -49,16 +49,16 @@ export const print = ({ comparisons, results, variants }: EvalReport, options: M
       : [`**Not whole: ${TraceWords.counted(results.missing, "trial")} without a result.**`, ""]),
     ...table(
       ["Variant", ...scorers.map(cell), "Failed", "Median time", "Cost"],
-      variants.map(({ costUsd, failed, latency, scores, trials, unpriced, variant }) => [
-        cell(variant),
-        ...scores.map(({ interval, mean }) =>
+      variants.map((summary) => [
+        cell(summary.variant),
+        ...summary.scores.map(({ interval, mean }) =>
           interval === undefined
             ? ReportWords.percent(mean)
             : `${ReportWords.percent(mean)} (${ReportWords.percent(interval.lower)} to ${ReportWords.percent(interval.upper)})`
         ),
-        `${failed} of ${trials}`,
-        latency === undefined ? "" : TraceWords.duration(latency.p50),
-        `${unpriced === 0 ? "" : "at least "}${TraceWords.usd(costUsd)}`
+        `${summary.failed} of ${summary.trials}`,
+        summary.latency === undefined ? "" : TraceWords.duration(summary.latency.p50),
+        ReportWords.cost(summary)
       ])
     ),
     ...(comparisons.length === 0

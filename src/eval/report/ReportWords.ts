@@ -39,9 +39,13 @@ export const details = ({
   ...(unscored === 0 ? [] : [`${counted(unscored, "trial")} without a score`])
 ]
 
+/** What the tasks of a variant cost, as far as it is known. */
+export const cost = ({ costUsd, unpriced }: VariantSummary): string =>
+  unpriced === 0 ? TraceWords.usd(costUsd) : costUsd === 0 ? "unknown" : `at least ${TraceWords.usd(costUsd)}`
+
 /** What a variant took, by names. */
 export const totals = (summary: VariantSummary): ReadonlyArray<readonly [name: string, value: string]> => {
-  const { costUsd, failed, latency, modelCalls, scoringCostUsd, trials, unpriced, usage } = summary
+  const { failed, latency, modelCalls, scoringCostUsd, trials, usage } = summary
   const tokens = TraceWords.tokens(usage)
   return [
     ["Trials", TraceWords.number(trials)],
@@ -54,7 +58,7 @@ export const totals = (summary: VariantSummary): ReadonlyArray<readonly [name: s
         ] as const)),
     ...(modelCalls === 0 ? [] : ([["Model calls", TraceWords.number(modelCalls)]] as const)),
     ...(tokens.length === 0 ? [] : ([["Tokens", tokens.join(", ")]] as const)),
-    ["Cost", unpriced === 0 ? TraceWords.usd(costUsd) : `at least ${TraceWords.usd(costUsd)}`],
+    ["Cost", cost(summary)],
     ...(scoringCostUsd === 0 ? [] : ([["Cost of scoring", TraceWords.usd(scoringCostUsd)]] as const))
   ]
 }

@@ -93,6 +93,14 @@ describe("EvalReport", () => {
     assert.include(EvalReport.toMarkdown(report), "Not whole: 2 trials without a result")
   })
 
+  it("says how much of a cost is known", () => {
+    const costs = (...trials: ReadonlyArray<object>) =>
+      /\| ([^|]*) \|\n$/.exec(EvalReport.toMarkdown(make({ variants: { a: trials.map((one) => [one]) } })))?.[1]
+    assert.strictEqual(costs({ costUsd: 0.5 }), "$0.50")
+    assert.strictEqual(costs({ costUsd: 0.5 }, { usage: { totalTokens: 1 } }), "at least $0.50")
+    assert.strictEqual(costs({ usage: { totalTokens: 1 } }), "unknown")
+  })
+
   it("lets no name be markup of Markdown", () => {
     const text = EvalReport.toMarkdown(
       Either.getOrThrow(EvalReport.make(hostile("[x](https://evil.example)\n# h | @all <b>")))
