@@ -115,6 +115,14 @@ export * as PromptStep from "./template/PromptStep.js"
 export * as PromptTemplate from "./template/PromptTemplate.js"
 
 /**
+ * Versions of prompts as data: what is on top of the prompts of the code, with a number each, names for some of them
+ * such as `production`, and what changed between two. `Json` reads and writes all of it.
+ *
+ * @since 0.1.0
+ */
+export * as PromptVersions from "./PromptVersions.js"
+
+/**
  * Prompts of the ReAct strategy.
  *
  * @since 0.1.0
