@@ -5,6 +5,7 @@
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -12,11 +13,13 @@ import { Agent, AgentExecutor, Agents, AgentTool, RunLog, Tool } from "effect-le
 import { TestModel } from "effect-lexigram/testing"
 import { Trace } from "effect-lexigram/trace"
 
+class NoPriceError extends Data.TaggedError("NoPriceError")<{ readonly message: string }> {}
+
 const lookUp = Tool.make("look_up", {
   description: "Looks up what a thing costs",
   parameters: { thing: Schema.String },
   handler: ({ thing }) =>
-    thing === "tea" ? Effect.succeed("12 euros") : Effect.fail(new Error(`No price of ${thing}`))
+    thing === "tea" ? Effect.succeed("12 euros") : Effect.fail(new NoPriceError({ message: `No price of ${thing}` }))
 })
 
 const clerk = Agent.make("clerk", { system: "You know prices.", tools: [lookUp] })

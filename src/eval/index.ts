@@ -56,6 +56,14 @@ export * as DatasetError from "./dataset/DatasetError.js"
 export * as EmbeddingScorer from "./scorer/EmbeddingScorer.js"
 
 /**
+ * Reports of experiments: what the variants scored and took, what changed, and each case; as a page that loads nothing,
+ * and as Markdown.
+ *
+ * @since 0.1.0
+ */
+export * as EvalReport from "./report/EvalReport.js"
+
+/**
  * Experiments: every case of a dataset by every variant, some times, with a score of each. What was done is kept, so
  * that an experiment that was cut off goes on where it was.
  *

@@ -20,6 +20,8 @@ interface Bar {
   readonly depth: number
   readonly from: number
   readonly millis: number
+  /** What it says that it took: a tool does not count what it waits for approval. */
+  readonly took: number
 }
 
 const runBar = ({ depth, index, run }: RunPlace): Bar => ({
@@ -29,13 +31,15 @@ const runBar = ({ depth, index, run }: RunPlace): Bar => ({
   tone: run.state === "failed" ? "bad" : "plain",
   depth,
   from: run.startedAt,
-  millis: run.durationMs
+  millis: run.durationMs,
+  took: run.durationMs
 })
 
-const itemBar = ({ index, words }: ItemPlace, depth: number): ReadonlyArray<Bar> => {
+const itemBar = ({ index, item, words }: ItemPlace, depth: number): ReadonlyArray<Bar> => {
   const { durationMs, kind, startedAt, title, tone } = words
   if (startedAt === undefined || durationMs === undefined || kind === "agent" || kind === "handoff") return []
-  return [{ anchor: `i${index}`, kind, title, tone, depth: depth + 1, from: startedAt, millis: durationMs }]
+  const millis = item._tag === "ToolCall" ? Math.max(durationMs, (item.endedAt ?? 0) - item.at) : durationMs
+  return [{ anchor: `i${index}`, kind, title, tone, depth: depth + 1, from: startedAt, millis, took: durationMs }]
 }
 
 /** A place from 0 to 1,000 with one digit behind the point. */
@@ -43,7 +47,7 @@ const scaled = (value: number, whole: number): number =>
   whole > 0 && value > 0 ? Math.round(Math.min(1, value / whole) * 10_000) / 10 : 0
 
 const row = (bar: Bar, start: number, whole: number): Html => {
-  const took = TraceWords.duration(bar.millis)
+  const took = TraceWords.duration(bar.took)
   const x = Math.min(996, scaled(bar.from - start, whole))
   const width = Math.max(4, Math.min(1000 - x, scaled(bar.millis, whole)))
   const from = TraceWords.duration(Math.max(0, bar.from - start))
@@ -55,16 +59,17 @@ const row = (bar: Bar, start: number, whole: number): Html => {
 `
 }
 
-/** The bars of runs and of what took time in them; `undefined` if nothing did. */
+/** The bars of runs and of what took time in them, by their begin; `undefined` if nothing did. */
 export const section = ({ order }: Places): Html | undefined => {
   const bars: Array<Bar> = []
   for (const place of order) {
-    if (bars.length >= most) break
     bars.push(runBar(place))
     for (const item of place.items) bars.push(...itemBar(item, place.depth))
   }
-  const shown = bars.slice(0, most)
-  const timed = shown.filter(({ from, millis }) => Number.isFinite(from) && Number.isFinite(millis))
+  const timed = bars
+    .filter(({ from, millis }) => Number.isFinite(from) && Number.isFinite(millis))
+    .sort((a, b) => a.from - b.from)
+    .slice(0, most)
   if (timed.length === 0) return undefined
   const start = timed.reduce((least, { from }) => Math.min(least, from), Number.POSITIVE_INFINITY)
   const end = timed.reduce((last, { from, millis }) => Math.max(last, from + millis), start)

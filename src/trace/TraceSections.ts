@@ -7,12 +7,15 @@
 import * as Arr from "effect/Array"
 import * as TraceContent from "./TraceContent.js"
 import type { Html } from "./TraceMarkup.js"
-import { html } from "./TraceMarkup.js"
+import { html, joined } from "./TraceMarkup.js"
 import type * as Model from "./TraceModel.js"
 import type { ItemPlace, Places, RunPlace } from "./TracePlaces.js"
 import * as TraceWords from "./TraceWords.js"
 
 const { counted, name, number } = TraceWords
+
+/** A content of so many characters is open from the begin. */
+const short = 300
 
 /** Shows contents with their labels, or what they are. */
 export type Show = (parts: ReadonlyArray<TraceWords.Part>) => Html
@@ -23,7 +26,10 @@ export const contents = (reveal: TraceContent.Reveal, most: number): Show => {
   const shown = ({ content, label }: TraceWords.Part): Html => {
     const text = TraceContent.textOf(content, Math.min(most, left))
     left = Math.max(0, left - text.length)
-    return html`<details class="content"><summary>${label} <span class="faint">${TraceContent.shapeOf(content)}</span></summary><pre dir="auto">${text}</pre></details>`
+    const body = html`<summary>${label} <span class="faint">${TraceContent.shapeOf(content)}</span></summary><pre dir="auto">${text}</pre>`
+    return text.length <= short
+      ? html`<details class="content" open>${body}</details>`
+      : html`<details class="content">${body}</details>`
   }
   return (parts) => {
     const [shapes, open] = Arr.partition(parts, ({ content }) => TraceContent.isRevealed(content, reveal))
@@ -63,7 +69,7 @@ const totals = ({ durationMs, total }: Model.Run): Html => {
   return html`<dl class="totals">
 ${cell("Duration", TraceWords.duration(durationMs))}
 ${cell("Model calls", number(total.modelCalls), calls.join(", "))}
-${cell("Tokens", tokens, more.join(", "))}
+${cell("Tokens, in → out", tokens, more.join(", "))}
 ${cell("Cost", ...TraceWords.cost(total))}
 ${cell("Tool calls", number(total.toolCalls), total.failedToolCalls > 0 ? `${number(total.failedToolCalls)} failed` : "")}
 ${total.subRuns > 0 && cell("Inner runs", number(total.subRuns))}
@@ -86,7 +92,10 @@ const plan = ({ plan }: Model.Run, show: Show): Html | undefined =>
           }${
             dependsOn !== undefined &&
             dependsOn.length > 0 &&
-            html`<span class="facts">after ${dependsOn.slice(0, 20).map((id) => html`<bdi>${name(id)}</bdi> `)}</span>`
+            html`<span class="facts">after ${joined(
+              dependsOn.slice(0, 20).map((id) => html`<bdi>${name(id)}</bdi>`),
+              ", "
+            )}</span>`
           }</span>
 ${show([{ label: "description", content: description }])}
 </li>`

@@ -65,7 +65,7 @@ header { padding-block: 24px 8px; }
 header .row { margin-top: 8px; }
 footer { padding-block: 8px 32px; color: var(--faint); font-size: 0.85rem; }
 .totals {
-  display: grid; grid-template-columns: repeat(auto-fill, minmax(118px, 1fr)); gap: 8px; margin: 12px 0 0;
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(118px, 1fr)); gap: 8px; margin: 12px 0 0;
 }
 .totals div { background: var(--plain-soft); border-radius: 8px; padding: 8px 10px; }
 .totals dt { color: var(--faint); font-size: 0.78rem; }

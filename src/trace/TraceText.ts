@@ -136,7 +136,10 @@ class Writer {
     for (const step of plan.slice(0, this.left)) {
       const tool = step.tool === undefined ? "" : ` by ${TraceWords.name(step.tool)}`
       const after = step.dependsOn?.length
-        ? ` after ${step.dependsOn.slice(0, 20).map((id) => TraceWords.name(id))}`
+        ? ` after ${step.dependsOn
+            .slice(0, 20)
+            .map((id) => TraceWords.name(id))
+            .join(", ")}`
         : ""
       this.line(`[${step.status}] ${TraceWords.name(step.id)}${tool}${after}`, indent + 2)
       if (TraceContent.isRevealed(step.description, this.reveal))

@@ -18,7 +18,12 @@ const parse = (page: string) => {
   let text = ""
   const parser = new HtmlParser.Parser({
     onopentag: (name, attributes) => {
-      elements.push(`${name} ${Object.keys(attributes).sort().join(" ")}`)
+      elements.push(
+        `${name} ${Object.keys(attributes)
+          .filter((attribute) => attribute !== "open")
+          .sort()
+          .join(" ")}`
+      )
       if (name === "a") links.push(attributes["href"] ?? "")
       if (attributes["id"] !== undefined) ids.push(attributes["id"])
     },
@@ -144,6 +149,67 @@ describe("Trace.toHtml", () => {
       RunEvents.of(`r${at}`, [{ _tag: "Started", input: "", strategy: "react" }])
     ).flat()
     assert.strictEqual(Trace.toHtml(Trace.fromEvents(many)).split('<details class="card run" open>').length - 1, 20)
+  })
+
+  it("has short contents open, and long ones closed", () => {
+    const page = (text: string) =>
+      Trace.toHtml(Trace.fromEvents(RunEvents.of("r", [{ _tag: "Steered", text }])), { content: true })
+    assert.include(page("w".repeat(300)), '<details class="content" open>')
+    assert.include(page("w".repeat(301)), '<details class="content">')
+  })
+
+  it("orders the timeline by begin, and draws a tool until its result came", () => {
+    const page = Trace.toHtml(
+      Trace.fromEvents([
+        ...RunEvents.of("r", [
+          { _tag: "Started", input: "", strategy: "react", at: 0 },
+          { _tag: "ToolCall", step: 1, id: "a", name: "first", params: {}, at: 100 },
+          {
+            _tag: "ToolResult",
+            step: 1,
+            id: "a",
+            name: "first",
+            isFailure: false,
+            result: 1,
+            observation: "1",
+            durationMs: 300,
+            attempts: 1,
+            truncated: false,
+            at: 600
+          },
+          { _tag: "ToolCall", step: 1, id: "b", name: "second", params: {}, at: 700 },
+          {
+            _tag: "ToolResult",
+            step: 1,
+            id: "b",
+            name: "second",
+            isFailure: false,
+            result: 1,
+            observation: "1",
+            durationMs: 300,
+            attempts: 1,
+            truncated: false,
+            at: 1000
+          }
+        ]),
+        ...RunEvents.of("inner", [
+          { _tag: "Started", input: "", strategy: "react", parentRunId: "r", agent: "inner", at: 200 },
+          { _tag: "Finished", reason: "completed", durationMs: 100, parentRunId: "r", agent: "inner", at: 300 }
+        ])
+      ])
+    )
+    const rows = Array.from(
+      page.matchAll(
+        /<bdi>(\w+)<\/bdi><\/a>\n<svg[^>]*aria-label="([^"]*)">.*?<rect class="bar" x="([\d.]+)" y="1" width="([\d.]+)"/g
+      ),
+      ([, ...row]) => row.join(" | ")
+    )
+    assert.deepStrictEqual(rows, [
+      "helper | begins after 0 ms, takes 1.0 s | 0 | 1000",
+      "first | begins after 100 ms, takes 300 ms | 100 | 500",
+      "inner | begins after 200 ms, takes 100 ms | 200 | 100",
+      "second | begins after 700 ms, takes 300 ms | 700 | 300"
+    ])
   })
 
   it("takes a title", () => {

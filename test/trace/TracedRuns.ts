@@ -1,4 +1,5 @@
 /** Runs to trace: one of an office with everything that runs do, and every kind of event by hand. */
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -29,12 +30,14 @@ const pay = Tool.make("pay", {
   handler: ({ bill, euros }) => Effect.succeed(`${bill}: paid ${euros} euros`)
 })
 
+class NoBillError extends Data.TaggedError("NoBillError")<{ readonly message: string }> {}
+
 const look = Tool.make("look_up", {
   description: "Looks up a bill",
   parameters: { bill: Schema.String },
   success: Schema.String,
   handler: ({ bill }) =>
-    bill === "lamps" ? Effect.fail(new Error("No such bill")) : Effect.succeed(`${bill}: 12 euros`)
+    bill === "lamps" ? Effect.fail(new NoBillError({ message: "No such bill" })) : Effect.succeed(`${bill}: 12 euros`)
 })
 
 const clerk = Agent.make("clerk", { system: "You are the clerk.", tools: [pay, look] })
