@@ -147,7 +147,7 @@ const hasUnit = (text: string, from: number, to: number, unit: string): boolean 
   const starts = before - unit.length
   return (
     (text.startsWith(unit, after) && !(isLetter(unit.at(-1) ?? "") && isLetter(text[ends] ?? ""))) ||
-    (starts >= 0 && text.startsWith(unit, starts) && !(isLetter(unit[0] ?? "") && isLetter(text[starts - 1] ?? "")))
+    (text.startsWith(unit, starts) && !(isLetter(unit[0] ?? "") && isLetter(text[starts - 1] ?? "")))
   )
 }
 

@@ -257,9 +257,6 @@ const joined = (names: ReadonlyArray<string>, scores: ReadonlyArray<Score>, valu
   }
 }
 
-/** Rounding must not take a mean out of its range. */
-const clamped = (value: number): number => Math.min(1, Math.max(0, value))
-
 /** The types of a union of scorers are known to the caller only. */
 const combined = <S>(
   name: string,
@@ -293,7 +290,7 @@ export const weighted = <P extends readonly [scorer: Scorer<any, any, any, any>,
       Effect.forEach(scorers, ([scorer]) => scorer.score(subject)),
       (scores) => {
         const sum = scores.reduce((sum, { value }, at) => sum + value * (scorers[at]?.[1] ?? 0), 0)
-        return joined(names, scores, clamped(sum / weights))
+        return joined(names, scores, sum / weights)
       }
     )
   )

@@ -20,7 +20,7 @@ describe("CitationScorer.make", () => {
         ["The museum opens at 9 [1]. A ticket costs 12 euros [2].", 1, undefined],
         ["The museum opens at 9.", 1, undefined],
         ["The museum opens at 10 [1].", 0, "[1] does not say what cites it"],
-        ["The museum opens at 9 [3].", 0, "[3] is no source"],
+        ["The museum opens at 9 [3]. It closes at 17 [3].", 0, "[3] is no source"],
         [
           "It opens at 8 [1]. It costs 5 [2]. See [7].",
           0,

@@ -44,6 +44,9 @@ describe("bleu", () => {
       assert.strictEqual(yield* valueOf(OverlapScorer.bleu(), "this is a cat", "okay thanks"), 0)
       assert.closeTo(yield* valueOf(OverlapScorer.bleu(), "test", "a test"), 0.3678794411714425, 1e-12)
       assert.closeTo(yield* valueOf(OverlapScorer.bleu(), "a test", "a test"), 1, 1e-12)
+      // Of two references as near in length the shorter one counts, so that nothing is too short.
+      assert.closeTo(yield* valueOf(OverlapScorer.bleu(), "a b c d", ["a b c", "a b c d e"]), 1, 1e-12)
+      assert.closeTo(yield* valueOf(OverlapScorer.bleu(), "a b c d", ["a b c d e", "a b c"]), 1, 1e-12)
     })
   )
 

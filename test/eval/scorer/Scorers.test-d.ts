@@ -40,13 +40,13 @@ test("an experiment takes scorers of every kind, and requires what they do", () 
 
 test("a scorer of texts does not take cases that expect numbers, until their subjects are mapped", () => {
   // @ts-expect-error numbers are expected
-  Experiment.make("e", { dataset: numbers, variants: [upper], scorers: [TextScorer.exact] })
+  void Experiment.make("e", { dataset: numbers, variants: [upper], scorers: [TextScorer.exact] })
   const mapped = Scorer.mapSubject(TextScorer.exact, (subject: Scorer.Subject<string, string, number>) => ({
     ...subject,
     expected: String(subject.expected)
   }))
   expectTypeOf(mapped).toEqualTypeOf<Scorer.Scorer<string, string, number>>()
-  Experiment.make("e", { dataset: numbers, variants: [upper], scorers: [mapped, DataScorer.numeric()] })
+  void Experiment.make("e", { dataset: numbers, variants: [upper], scorers: [mapped, DataScorer.numeric()] })
 })
 
 test("a scorer of several takes what all of them do, and requires what each does", () => {

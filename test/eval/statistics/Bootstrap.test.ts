@@ -42,6 +42,14 @@ describe("Bootstrap.mean", () => {
     }
   })
 
+  it("corrects no bias of numbers that are symmetric, however many samples have their mean", () => {
+    // 96 of the 256 samples of these have the mean itself.
+    for (const confidence of [0.5, 0.8, 0.9, 0.95]) {
+      const { lower, upper } = right(Bootstrap.mean([0, 0, 1, 1], { confidence, samples: 100_000 }))
+      assert.strictEqual(lower + upper, 1, String(confidence))
+    }
+  })
+
   it("is the same by the same seed, and another by another", () => {
     const values = [0.31, 0.52, 0.77, 0.11, 0.93, 0.48, 0.66]
     const by = (seed: number) => right(Bootstrap.mean(values, { seed, samples: 500 }))
@@ -91,6 +99,8 @@ describe("Bootstrap.mean", () => {
         for (const method of ["bca", "percentile"] as const) {
           const { lower, upper } = right(Bootstrap.mean(values, { confidence, method, samples: 200 }))
           assert.isTrue(Number.isFinite(lower) && Number.isFinite(upper) && lower <= upper, `${lower} ${upper}`)
+          const mean = values.reduce((sum, value) => sum + value / values.length, 0)
+          if (confidence > 0.9) assert.isTrue(lower <= mean * (1 + 1e-12) && upper >= mean * (1 - 1e-12))
         }
     const { lower, upper } = right(Bootstrap.mean([0.1, 0.1, 0.1]))
     assert.closeTo(lower, 0.1, 1e-15)

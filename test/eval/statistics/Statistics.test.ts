@@ -186,6 +186,8 @@ describe("wilson", () => {
         const found = right(Statistics.wilson(c, n, confidence))
         const mirrored = right(Statistics.wilson(n - c, n, confidence))
         assert.isTrue(found.lower >= 0 && found.upper <= 1)
+        if (c === 0) assert.strictEqual(found.lower, 0)
+        if (c === n) assert.strictEqual(found.upper, 1)
         assert.isTrue(found.lower <= c / n + 1e-12 && found.upper >= c / n - 1e-12)
         assert.closeTo(found.lower, 1 - mirrored.upper, 1e-12)
       })
