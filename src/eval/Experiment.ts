@@ -22,7 +22,7 @@ import * as ExperimentFold from "./record/ExperimentFold.js"
 import type { Entry, Header, Trial } from "./record/ExperimentRecord.js"
 import * as ExperimentStore from "./record/ExperimentStore.js"
 import * as ExperimentStoreError from "./record/ExperimentStoreError.js"
-import type { Scorer } from "./scorer/Scorer.js"
+import type { Context, Scorer } from "./scorer/Scorer.js"
 import type { Task } from "./Task.js"
 
 const NAME = "effect-lexigram/eval/Experiment"
@@ -56,12 +56,12 @@ export interface Experiment<in out Input, in out Expected, in out Output, out R>
  * @since 0.1.0
  * @category models
  */
-export interface Options<Input, Expected, Output, R, R2> {
+export interface Options<Input, Expected, Output, R, S extends Scorer<Input, Output, Expected, any>> {
   readonly dataset: Dataset<Input, Expected>
   /** What is compared. Their names are unique. */
   readonly variants: ReadonlyArray<Task<Input, Output, R>>
   /** Their names are unique. */
-  readonly scorers: ReadonlyArray<Scorer<Input, Output, Expected, R2>>
+  readonly scorers: ReadonlyArray<S>
   /** How often each variant runs each case, for answers that differ from time to time. Default 1, at most 1,000. */
   readonly repetitions?: number | undefined
 }
@@ -99,12 +99,12 @@ const problemOf = (experiment: Experiment<any, any, any, any>): ExperimentError 
  * @since 0.1.0
  * @category constructors
  */
-export const make = <Input, Expected, Output, R, R2>(
+export const make = <Input, Expected, Output, R, S extends Scorer<Input, Output, Expected, any>>(
   name: string,
-  { dataset, repetitions = 1, scorers, variants }: Options<Input, Expected, Output, R, R2>
-): Effect.Effect<Experiment<Input, Expected, Output, R | R2>, ExperimentError> =>
+  { dataset, repetitions = 1, scorers, variants }: Options<Input, Expected, Output, R, S>
+): Effect.Effect<Experiment<Input, Expected, Output, R | Context<S>>, ExperimentError> =>
   Effect.suspend(() => {
-    const made: Experiment<Input, Expected, Output, R | R2> = { name, dataset, variants, scorers, repetitions }
+    const made: Experiment<Input, Expected, Output, R | Context<S>> = { name, dataset, variants, scorers, repetitions }
     const problem = problemOf(made)
     return problem === undefined ? Effect.succeed(made) : Effect.fail(problem)
   })

@@ -23,11 +23,27 @@ test("an experiment requires what its tasks and scorers do", () => {
   expectTypeOf<Effect.Effect.Success<typeof ran>>().toEqualTypeOf<Experiment.Results>()
 })
 
+test("scorers of one experiment may require different services", () => {
+  const plain = Scorer.make("plain", ({ output }: Scorer.Subject<string, number, number>) => output > 0)
+  const cost = Scorer.makeEffect("cost", ({ output }: Scorer.Subject<string, number, number>) =>
+    Effect.map(Model, () => output)
+  )
+  const made = Experiment.make("e", {
+    dataset,
+    variants: [Task.make("t", (input: string) => Effect.succeed(input.length))],
+    scorers: [judge, plain, cost]
+  })
+  const ran = Effect.flatMap(made, (experiment) => Experiment.run(experiment, { id: "1" }))
+  expectTypeOf<Effect.Effect.Context<typeof ran>>().toEqualTypeOf<"Model" | "Judge" | ExperimentStore.ExperimentStore>()
+})
+
 test("a task and a scorer of another shape are errors of types", () => {
   const numeric = Task.make("t", (input: number) => Effect.succeed(input))
-  // @ts-expect-error the cases have texts
-  Experiment.make("e", { dataset, variants: [numeric], scorers: [judge] })
   const other = Scorer.make("other", ({ expected }: Scorer.Subject<string, number, string>) => expected === "")
-  // @ts-expect-error numbers are expected
-  Experiment.make("e", { dataset, variants: [task], scorers: [other] })
+  return [
+    // @ts-expect-error the cases have texts
+    Experiment.make("e", { dataset, variants: [numeric], scorers: [judge] }),
+    // @ts-expect-error numbers are expected
+    Experiment.make("e", { dataset, variants: [task], scorers: [other] })
+  ]
 })

@@ -191,7 +191,7 @@ describe("Experiment", () => {
       })
       const bad = Task.make("bad", (input: number) =>
         input === 0
-          ? Effect.fail(new Error("token sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaa"))
+          ? Effect.die(new Error("token sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaa"))
           : input === 1
             ? Effect.never
             : Effect.succeed(1)

@@ -39,9 +39,7 @@ describe("Scorer", () => {
         }).score(subject)
       )
       assert.deepStrictEqual([thrown.scorer, thrown.message], ["s", "s gave no score: it threw: no field"])
-      const failed = yield* Effect.flip(
-        Scorer.makeEffect("e", () => Effect.fail(new Error("no answer"))).score(subject)
-      )
+      const failed = yield* Effect.flip(Scorer.makeEffect("e", () => Effect.fail("no answer")).score(subject))
       assert.deepStrictEqual([failed.scorer, failed.message], ["e", "e gave no score: no answer"])
       const own = Scorer.noScore("judge", "no verdict", { hint: "Ask again" })
       assert.strictEqual(yield* Effect.flip(Scorer.makeEffect("e", () => Effect.fail(own)).score(subject)), own)

@@ -46,7 +46,7 @@ Programs.main<Record<string, never>>(
         Effect.map(({ records }) => Object.fromEntries(records.map(({ agent, state }) => [agent, state])))
       )
       yield* say(yield* Effect.provide(HttpServer.addressFormattedWith(Effect.succeed), context))
-      yield* Effect.never.pipe(
+      return yield* Effect.never.pipe(
         Effect.ensuring(
           Effect.gen(function* () {
             yield* say("ending")
