@@ -52,10 +52,10 @@ const mostFiles: Readonly<Record<string, number>> = {
   "./http": 28,
   "./mcp": 19,
   "./memory": 19,
-  "./persistence": 33,
+  "./persistence": 36,
   "./provider": 20,
   "./session": 22,
-  "./skill": 21,
+  "./skill": 22,
   "./strategy": 53
 }
 for (const [entry, target] of Object.entries(manifest.exports)) {
@@ -146,7 +146,7 @@ const overHttp = agentOn(
   `Layer.provide(ChatCompletions.layer({ baseUrl: "http://127.0.0.1/v1", model: "m" }), FetchHttpClient.layer)`
 )
 expect("bundle of an agent", await bundledBytes(inProcess), 151_000, " bytes")
-expect("bundle of an agent on chat completions", await bundledBytes(overHttp), 183_000, " bytes")
+expect("bundle of an agent on chat completions", await bundledBytes(overHttp), 183_700, " bytes")
 
 const locked = (
   JSON.parse(Fs.readFileSync(Path.join(root, "package-lock.json"), "utf8")) as {
@@ -189,4 +189,4 @@ const [packed] = JSON.parse(
     stdio: ["ignore", "pipe", "ignore"]
   })
 ) as ReadonlyArray<{ readonly size: number }>
-expect("packed", packed?.size ?? Number.NaN, 2_470_000, " bytes")
+expect("packed", packed?.size ?? Number.NaN, 2_500_000, " bytes")
