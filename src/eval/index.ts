@@ -72,14 +72,14 @@ export * as EvalReport from "./report/EvalReport.js"
 export * as Experiment from "./Experiment.js"
 
 /**
- * What the entries of an experiment say: its results, its attempts and what they took.
+ * What the entries of an experiment say: its results, its attempts, what they took, and the labels of people.
  *
  * @since 0.1.0
  */
 export * as ExperimentFold from "./record/ExperimentFold.js"
 
 /**
- * What is kept of an experiment: what it is, which trials began, and what they gave.
+ * What is kept of an experiment: what it is, which trials began, what they gave, and what people say of it.
  *
  * @since 0.1.0
  */
@@ -128,6 +128,13 @@ export * as JsonlExperimentStore from "./record/JsonlExperimentStore.js"
  * @since 0.1.0
  */
 export * as JudgeScorer from "./scorer/JudgeScorer.js"
+
+/**
+ * Labels of people: what they say of outputs, and how far a scorer agrees with them.
+ *
+ * @since 0.1.0
+ */
+export * as Labels from "./Labels.js"
 
 /**
  * Scorers that count the words an output has in common with references: BLEU and ROUGE. They compare words, not
