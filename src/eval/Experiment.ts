@@ -225,7 +225,7 @@ const resultsOf = (
   return {
     header,
     finished,
-    missing: dataset.cases * variants.length * repetitions - finished.length,
+    missing: Math.max(0, dataset.cases * variants.length * repetitions - finished.length),
     open: [],
     isOverBudget: false,
     attempts: fold.attempts(),

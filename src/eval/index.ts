@@ -153,6 +153,13 @@ export * as OverlapScorer from "./scorer/OverlapScorer.js"
 export * as PairwiseJudge from "./scorer/PairwiseJudge.js"
 
 /**
+ * Cases out of recorded runs: what people asked, and what agents answered.
+ *
+ * @since 0.1.0
+ */
+export * as RunCases from "./online/RunCases.js"
+
+/**
  * Scorers: what says how good an output is.
  *
  * @since 0.1.0

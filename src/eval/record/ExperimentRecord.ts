@@ -105,12 +105,16 @@ export const TrialResult = Schema.Struct({
 export interface TrialResult extends Schema.Schema.Type<typeof TrialResult> {}
 
 /**
- * An attempt at a trial began, which may be paid for from now on.
+ * An attempt at a trial began, which may be paid for from now on. `by` names who attempts it, where several may.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const Began = Schema.TaggedStruct("Began", { trial: Trial, at: Schema.Number }).annotations({
+export const Began = Schema.TaggedStruct("Began", {
+  trial: Trial,
+  at: Schema.Number,
+  by: Schema.optional(Schema.String)
+}).annotations({
   identifier: `${NAME}/Began`
 })
 /**

@@ -113,7 +113,7 @@ const keeping: ReadonlyArray<Case> = [
         runId: "run"
       }
     }
-    const begin: Entry = { _tag: "Began", trial: whole.trial, at: epoch }
+    const begin: Entry = { _tag: "Began", trial: whole.trial, at: epoch, by: strange }
     yield* store.append(strange, begin)
     yield* store.append(strange, whole)
     equal(yield* entries(store, strange), [begin, whole], "the entries")
