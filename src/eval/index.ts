@@ -137,6 +137,13 @@ export * as JudgeScorer from "./scorer/JudgeScorer.js"
 export * as Labels from "./Labels.js"
 
 /**
+ * Scores a sample of the runs that ended, in the background, and keeps the scores as an experiment.
+ *
+ * @since 0.1.0
+ */
+export * as OnlineScoring from "./online/OnlineScoring.js"
+
+/**
  * Scorers that count the words an output has in common with references: BLEU and ROUGE. They compare words, not
  * meanings, and are of use beside numbers that others published.
  *
