@@ -182,7 +182,8 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     "http/chat": "the runs of a conversation that a page keeps, and what persons are asked meanwhile",
-    "eval/report": "what experiments say: summaries, comparisons, gates and pages"
+    "eval/report": "what experiments say: summaries, comparisons, gates and pages",
+    "eval/online": "runs as cases of experiments, and scores of runs"
   },
   {
     cluster: "durable runs on many machines",

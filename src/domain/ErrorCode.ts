@@ -179,7 +179,8 @@ export const table = {
   LEX_ERR_EVAL_102: "ExperimentStoreError",
   LEX_ERR_EVAL_103: "GateError",
   LEX_ERR_EVAL_104: "ScorerError",
-  LEX_ERR_EVAL_105: "StatisticsError"
+  LEX_ERR_EVAL_105: "StatisticsError",
+  LEX_ERR_EVAL_106: "LabelError"
 } as const
 
 /**

@@ -40,7 +40,7 @@ const isTransient = (cause: Cause.Cause<unknown>): boolean =>
 const infoOf = (cause: Cause.Cause<unknown>): ErrorInfo.ErrorInfo => ErrorInfo.errorInfo(Cause.squash(cause))
 
 /** The output as data of JSON, at most so long; else the beginning of its text. */
-const kept = (output: unknown, most: number): Pick<TrialResult, "output" | "isCut"> => {
+export const kept = (output: unknown, most: number): Pick<TrialResult, "output" | "isCut"> => {
   const text = Option.getOrUndefined(Option.liftThrowable((): string | undefined => JSON.stringify(output))())
   if (text === undefined) return output === undefined ? {} : { output: String(output).slice(0, most), isCut: true }
   if (text.length <= most) return { output: JSON.parse(text) }
@@ -75,7 +75,7 @@ class Spent {
   }
 }
 
-/** Tells the span of a trial of a score, by the conventions of OpenTelemetry for generative AI. */
+/** Tells a span of a score, by the conventions of OpenTelemetry for generative AI. */
 const tellSpan = (score: TrialScore, at: number, span: Tracer.Span) =>
   span.event("gen_ai.evaluation.result", BigInt(Math.round(at)) * 1_000_000n, {
     "gen_ai.evaluation.name": score.scorer,
@@ -99,6 +99,31 @@ const scored = <Input, Output, Expected, R>(
       return Effect.succeed([{ scorer: scorer.name, value, ...(reason === undefined ? {} : { reason }) }, score])
     }
   })
+
+/** Tells the current span of scores. */
+export const tell = (scores: ReadonlyArray<TrialScore>): Effect.Effect<void> =>
+  Effect.zipWith(Clock.currentTimeMillis, Effect.orDie(Effect.currentSpan), (at, span) => {
+    for (const score of scores) tellSpan(score, at, span)
+  })
+
+/** The scores of a subject, and what scoring took. */
+export const score = <Input, Output, Expected, R>(
+  scorers: ReadonlyArray<Scorer<Input, Output, Expected, R>>,
+  subject: Subject<Input, Output, Expected>
+): Effect.Effect<Pick<TrialResult, "scores" | "scoring">, never, R> =>
+  Effect.map(
+    Effect.forEach(scorers, (scorer) => scored(scorer, subject)),
+    (found) => {
+      const scoring = new Spent()
+      for (const [, score] of found) if (score !== undefined) scoring.add(score)
+      return {
+        scores: found.map(([score]) => score),
+        ...(scoring.usage === undefined && scoring.costUsd === undefined
+          ? {}
+          : { scoring: { ...scoring.tokens, ...scoring.cost } })
+      }
+    }
+  )
 
 /** Runs the task of a trial to an end that will not pass. Tells of each attempt before it begins. */
 const answered = <Output, R, E>(
@@ -158,21 +183,9 @@ export const run = <Input, Expected, Output, R, R2, E>(
     }
     const { output, response } = outcome
     const subject = { input: one.input, output, expected: one.expected, response }
-    const found = yield* Effect.forEach(scorers, (scorer) => scored(scorer, subject))
-    const scoring = new Spent()
-    for (const [, score] of found) if (score !== undefined) scoring.add(score)
-    const scores = found.map(([score]) => score)
-    const at = yield* Clock.currentTimeMillis
-    const span = yield* Effect.orDie(Effect.currentSpan)
-    for (const score of scores) tellSpan(score, at, span)
-    return Either.right({
-      ...taken,
-      ...kept(output, settings.keptOutput),
-      scores,
-      ...(scoring.usage === undefined && scoring.costUsd === undefined
-        ? {}
-        : { scoring: { ...scoring.tokens, ...scoring.cost } })
-    })
+    const given = yield* score(scorers, subject)
+    yield* tell(given.scores)
+    return Either.right({ ...taken, ...kept(output, settings.keptOutput), ...given })
   }).pipe(
     Effect.withSpan("eval.trial", {
       attributes: { "eval.case": trial.caseId, "eval.variant": trial.variant, "eval.repetition": trial.repetition }

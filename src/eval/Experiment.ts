@@ -19,7 +19,7 @@ import * as CanonicalJson from "../internal/text/CanonicalJson.js"
 import * as CaseTrial from "./CaseTrial.js"
 import type { Case, Dataset } from "./dataset/Dataset.js"
 import * as ExperimentFold from "./record/ExperimentFold.js"
-import type { Entry, Header, Trial } from "./record/ExperimentRecord.js"
+import type { Entry, Header, Label, Trial } from "./record/ExperimentRecord.js"
 import * as ExperimentStore from "./record/ExperimentStore.js"
 import * as ExperimentStoreError from "./record/ExperimentStoreError.js"
 import type { Context, Scorer } from "./scorer/Scorer.js"
@@ -174,6 +174,8 @@ export interface Results {
   readonly attempts: number
   readonly costUsd: number
   readonly usage: Usage.Usage
+  /** What people said: the last label of each person on each trial and scorer. */
+  readonly labels: ReadonlyArray<Label>
 }
 
 const fingerprintOf = ({ dataset, repetitions, scorers, variants }: Experiment<any, any, any, any>): string =>
@@ -223,12 +225,13 @@ const resultsOf = (
   return {
     header,
     finished,
-    missing: dataset.cases * variants.length * repetitions - finished.length,
+    missing: Math.max(0, dataset.cases * variants.length * repetitions - finished.length),
     open: [],
     isOverBudget: false,
     attempts: fold.attempts(),
     costUsd: fold.costUsd(),
     usage: fold.usage(),
+    labels: fold.labels(),
     ...more
   }
 }

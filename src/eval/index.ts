@@ -72,14 +72,14 @@ export * as EvalReport from "./report/EvalReport.js"
 export * as Experiment from "./Experiment.js"
 
 /**
- * What the entries of an experiment say: its results, its attempts and what they took.
+ * What the entries of an experiment say: its results, its attempts, what they took, and the labels of people.
  *
  * @since 0.1.0
  */
 export * as ExperimentFold from "./record/ExperimentFold.js"
 
 /**
- * What is kept of an experiment: what it is, which trials began, and what they gave.
+ * What is kept of an experiment: what it is, which trials began, what they gave, and what people say of it.
  *
  * @since 0.1.0
  */
@@ -130,6 +130,20 @@ export * as JsonlExperimentStore from "./record/JsonlExperimentStore.js"
 export * as JudgeScorer from "./scorer/JudgeScorer.js"
 
 /**
+ * Labels of people: what they say of outputs, and how far a scorer agrees with them.
+ *
+ * @since 0.1.0
+ */
+export * as Labels from "./Labels.js"
+
+/**
+ * Scores a sample of the runs that ended, in the background, and keeps the scores as an experiment.
+ *
+ * @since 0.1.0
+ */
+export * as OnlineScoring from "./online/OnlineScoring.js"
+
+/**
  * Scorers that count the words an output has in common with references: BLEU and ROUGE. They compare words, not
  * meanings, and are of use beside numbers that others published.
  *
@@ -144,6 +158,13 @@ export * as OverlapScorer from "./scorer/OverlapScorer.js"
  * @since 0.1.0
  */
 export * as PairwiseJudge from "./scorer/PairwiseJudge.js"
+
+/**
+ * Cases out of recorded runs: what people asked, and what agents answered.
+ *
+ * @since 0.1.0
+ */
+export * as RunCases from "./online/RunCases.js"
 
 /**
  * Scorers: what says how good an output is.

@@ -44,7 +44,8 @@ export const results = ({ id = "e", scorers = ["exact"], variants, version = "v"
     isOverBudget: false,
     attempts: fold.attempts(),
     costUsd: fold.costUsd(),
-    usage: fold.usage()
+    usage: fold.usage(),
+    labels: fold.labels()
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * What the entries of an experiment say: its results, its attempts and what they took.
+ * What the entries of an experiment say: its results, its attempts, what they took, and the labels of people.
  *
  * @since 0.1.0
  */
 import * as Usage from "../../domain/Usage.js"
-import { type Entry, keyOf, type Trial, type TrialResult } from "./ExperimentRecord.js"
+import { type Entry, keyOf, type Label, type Trial, type TrialResult } from "./ExperimentRecord.js"
 
 /**
  * @since 0.1.0
@@ -33,6 +33,8 @@ export interface Fold {
   readonly costUsd: () => number
   /** Tokens that the results took, with their scoring. */
   readonly usage: () => Usage.Usage
+  /** The last label of each person on each trial and scorer, in the order in which they were given. */
+  readonly labels: () => ReadonlyArray<Label>
 }
 
 /**
@@ -41,6 +43,7 @@ export interface Fold {
  */
 export const make = (): Fold => {
   const results = new Map<string, Finished>()
+  const labels = new Map<string, Label>()
   let attempts = 0
   let costUsd = 0
   let usage = Usage.empty
@@ -48,6 +51,13 @@ export const make = (): Fold => {
     push: (entry) => {
       if (entry._tag === "Began") {
         attempts++
+        return
+      }
+      if (entry._tag === "Labelled") {
+        const { _tag, ...label } = entry
+        const key = JSON.stringify([keyOf(label.trial), label.scorer, label.by])
+        labels.delete(key)
+        labels.set(key, label)
         return
       }
       const key = keyOf(entry.trial)
@@ -61,6 +71,7 @@ export const make = (): Fold => {
     finished: () => Array.from(results.values()),
     attempts: () => attempts,
     costUsd: () => costUsd,
-    usage: () => usage
+    usage: () => usage,
+    labels: () => Array.from(labels.values())
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What is kept of an experiment: what it is, which trials began, and what they gave.
+ * What is kept of an experiment: what it is, which trials began, what they gave, and what people say of it.
  *
  * @since 0.1.0
  */
@@ -105,12 +105,16 @@ export const TrialResult = Schema.Struct({
 export interface TrialResult extends Schema.Schema.Type<typeof TrialResult> {}
 
 /**
- * An attempt at a trial began, which may be paid for from now on.
+ * An attempt at a trial began, which may be paid for from now on. `by` names who attempts it, where several may.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const Began = Schema.TaggedStruct("Began", { trial: Trial, at: Schema.Number }).annotations({
+export const Began = Schema.TaggedStruct("Began", {
+  trial: Trial,
+  at: Schema.Number,
+  by: Schema.optional(Schema.String)
+}).annotations({
   identifier: `${NAME}/Began`
 })
 /**
@@ -137,12 +141,45 @@ export const Ended = Schema.TaggedStruct("Ended", { trial: Trial, at: Schema.Num
 export interface Ended extends Schema.Schema.Type<typeof Ended> {}
 
 /**
+ * What a person says of the output of a trial: a value from 0 to 1, beside that of a scorer. `by` is the person.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Label = Schema.Struct({
+  trial: Trial,
+  scorer: Schema.String,
+  value: Schema.Number,
+  by: Schema.String,
+  comment: Schema.optional(Schema.String),
+  at: Schema.Number
+}).annotations({ identifier: `${NAME}/Label` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Label extends Schema.Schema.Type<typeof Label> {}
+
+/**
+ * A person labeled a trial. The last label of a person on a trial and a scorer counts.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Labelled = Schema.TaggedStruct("Labelled", Label.fields).annotations({ identifier: `${NAME}/Labelled` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Labelled extends Schema.Schema.Type<typeof Labelled> {}
+
+/**
  * What is appended to an experiment.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const Entry = Schema.Union(Began, Ended).annotations({ identifier: `${NAME}/Entry` })
+export const Entry = Schema.Union(Began, Ended, Labelled).annotations({ identifier: `${NAME}/Entry` })
 /**
  * @since 0.1.0
  * @category models

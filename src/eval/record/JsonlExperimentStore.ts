@@ -127,7 +127,7 @@ const entriesOf = (files: Files, id: string): Stream.Stream<Entry, ExperimentSto
       })
     ),
     Stream.filter((entry) => {
-      if (entry._tag === "Began") return true
+      if (entry._tag !== "Ended") return true
       const key = keyOf(entry.trial)
       if (ended.has(key)) return false
       ended.add(key)

@@ -67,6 +67,15 @@ const ended = (caseId: string, value: number, repetition = 1): Entry => ({
   result: result(value)
 })
 
+const labelled = (caseId: string, value: number, by: string): Entry => ({
+  _tag: "Labelled",
+  trial: { caseId, variant: "a", repetition: 1 },
+  scorer: "exact",
+  value,
+  by,
+  at: epoch + 2
+})
+
 const entries = (store: ExperimentStore.Service, id: string) =>
   Effect.map(Stream.runCollect(store.read(id)), Chunk.toReadonlyArray)
 
@@ -104,7 +113,7 @@ const keeping: ReadonlyArray<Case> = [
         runId: "run"
       }
     }
-    const begin: Entry = { _tag: "Began", trial: whole.trial, at: epoch }
+    const begin: Entry = { _tag: "Began", trial: whole.trial, at: epoch, by: strange }
     yield* store.append(strange, begin)
     yield* store.append(strange, whole)
     equal(yield* entries(store, strange), [begin, whole], "the entries")
@@ -134,6 +143,19 @@ const keeping: ReadonlyArray<Case> = [
       [began("1"), ended("1", 1), began("1"), ended("1", 0.5, 2), ended("2", 0)],
       "the entries"
     )
+  }),
+  make("keeps all labels of a trial in their order, also several of one person", function* (store) {
+    yield* store.open(header("e"))
+    const labels: ReadonlyArray<Entry> = [
+      labelled("1", 1, "ada"),
+      { ...labelled("1", 0.25, strange), comment: strange } as Entry,
+      labelled("1", 0.5, "ada"),
+      labelled("1", 0.5, "ada")
+    ]
+    yield* store.append("e", ended("1", 1))
+    yield* Effect.forEach(labels, (label) => store.append("e", label))
+    yield* store.append("e", ended("2", 0))
+    equal(yield* entries(store, "e"), [ended("1", 1), ...labels, ended("2", 0)], "the entries")
   }),
   make("loses nothing of what is appended at once", function* (store) {
     yield* store.open(header("e"))

@@ -56,6 +56,21 @@ const broken: Record<string, { readonly change: (store: Service) => Service; rea
     },
     tells: "keeps the first end of a trial, and each beginning"
   },
+  "keeps one label of a person": {
+    change: (store) => {
+      const labelled = new Set<string>()
+      return {
+        ...store,
+        append: (id, entry) => {
+          const key = entry._tag === "Labelled" ? `${id} ${entry.by}` : ""
+          if (labelled.has(key)) return Effect.void
+          if (key !== "") labelled.add(key)
+          return store.append(id, entry)
+        }
+      }
+    },
+    tells: "keeps all labels of a trial in their order, also several of one person"
+  },
   "reads ends before beginnings": {
     change: (store) => ({
       ...store,
