@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Agent, AgentExecutor, Agents, AgentTool, type LlmClient, type Strategy } from "effect-lexigram"
+import { Agent, Agents, AgentTool, type LlmClient, type Strategy } from "effect-lexigram"
 import { type Dataset, Experiment, InMemoryExperimentStore, Scorer, Task, VariantSummary } from "effect-lexigram/eval"
 import {
   Adaptive,
@@ -25,7 +25,10 @@ import { TestModel } from "effect-lexigram/testing"
 import * as Solver from "./Solver.js"
 import * as Worlds from "./Worlds.js"
 
-/** By the names of the registry. */
+/**
+ * By the names of the registry. Limits leave room for the longest way of the datasets, and end in an answer; all else is
+ * the default.
+ */
 export const strategies: { readonly [name: string]: Strategy.Strategy<any, never> } = {
   function_calling: FunctionCalling.make(),
   react: ReAct.make(),
@@ -35,10 +38,10 @@ export const strategies: { readonly [name: string]: Strategy.Strategy<any, never
   "llm-compiler": LlmCompiler.make({ onLimit: "answer" }),
   reflection: Reflection.make(),
   reflexion: Reflexion.make(),
-  lats: Lats.make(),
+  lats: Lats.make({ maxDepth: 14 }),
   "self-discovery": SelfDiscovery.make(),
-  storm: Storm.make(),
-  supervisor: Supervisor.make(),
+  storm: Storm.make({ maxTurns: 8 }),
+  supervisor: Supervisor.make({ maxDelegations: 20 }),
   adaptive: Adaptive.make()
 }
 
@@ -49,15 +52,12 @@ export const missing: ReadonlyArray<string> = Object.keys(BuiltInStrategies.load
 
 export const rates: Solver.Rates = { slip: 0.1, lapse: 0.1, blur: 0.1 }
 
-/** Cases of a dataset. */
-export const size = 40
-
 interface Output {
   readonly answer: string
 }
 
 /** The tools of a world; for the supervisor two agents, each of which has one half of them. */
-const toolsFor = (name: string, tools: ReturnType<typeof Worlds.open>["tools"]) =>
+export const toolsFor = (name: string, tools: ReturnType<typeof Worlds.open>["tools"]) =>
   name !== "supervisor"
     ? tools
     : [0, 1].map((half) => {
@@ -71,7 +71,11 @@ type ToolCalls = Map<string, number>
 
 const keyOf = (strategy: string, world: Worlds.World): string => `${strategy}\n${world.question}`
 
-const taskOf = (name: string, model: Model, calls: ToolCalls): Task.Task<Worlds.World, Output> => ({
+const taskOf = (
+  name: string,
+  model: Layer.Layer<LlmClient.LlmClient>,
+  calls: ToolCalls
+): Task.Task<Worlds.World, Output> => ({
   name,
   version: "1",
   run: (world) =>
@@ -89,21 +93,19 @@ const taskOf = (name: string, model: Model, calls: ToolCalls): Task.Task<Worlds.
             calls.set(keyOf(name, world), opened.calls())
             return outcome._tag === "Answered" ? { ...outcome, output: { answer: String(outcome.output) } } : outcome
           }),
-          Effect.provide(Agents.layer({ enableMetrics: false }).pipe(Layer.provide(model(name))))
+          Effect.provide(Agents.layer({ enableMetrics: false }).pipe(Layer.provide(model)))
         )
     })
 })
 
-type Model = (seed: string) => Layer.Layer<LlmClient.LlmClient>
-
-/** The solver, which has other chances in each strategy. */
-export const solver: Model = (seed) => TestModel.layer(Solver.make(rates, seed))
+/** The model of each trial. Its solver has chances of its own. */
+export const solver: Layer.Layer<LlmClient.LlmClient> = Layer.suspend(() => TestModel.layer(Solver.make(rates, 1)))
 
 type Scored = Scorer.Subject<Worlds.World, Output, Worlds.Expected>
 
-/** The identifiers of the kind that was asked for. */
+/** The identifiers of the kind that was asked for. Titles repeat the question. */
 const given = ({ expected, output }: Scored): ReadonlySet<string> =>
-  new Set(output.answer.match(new RegExp(`\\b${Worlds.kindOf(expected[0] ?? "")}-\\d+`, "g")))
+  new Set(output.answer.replace(/^#.*$/gm, "").match(new RegExp(`\\b${Worlds.kindOf(expected[0] ?? "")}-\\d+`, "g")))
 
 const scorers = [
   Scorer.make("solved", (subject: Scored) => {
@@ -136,12 +138,16 @@ export interface Compared {
 }
 
 export interface Options {
-  readonly model: Model
+  /** Built anew for each trial. */
+  readonly model: Layer.Layer<LlmClient.LlmClient>
   readonly size: number
   readonly names?: ReadonlyArray<string> | undefined
   readonly maxCostUsd?: number | undefined
   readonly concurrency?: number | undefined
 }
+
+/** What the page shows. */
+export const offline: Options = { model: solver, size: 40 }
 
 const compareOn = (dataset: Dataset.Dataset<Worlds.World, Worlds.Expected>, options: Options) =>
   Effect.gen(function* () {
@@ -158,31 +164,39 @@ const compareOn = (dataset: Dataset.Dataset<Worlds.World, Worlds.Expected>, opti
       maxCostUsd: options.maxCostUsd
     })
     const summaries = yield* VariantSummary.make(results)
-    const rows = summaries.map(({ failed, modelCalls, scores, trials, usage, variant }): Row => {
-      const [solved, wrong] = scores
-      const { lower = 0, upper = 0 } = solved?.interval ?? {}
-      const own = dataset.cases.map(({ input }) => calls.get(keyOf(variant, input)) ?? 0)
-      return {
-        strategy: variant,
-        solved: solved?.mean ?? 0,
-        interval: { lower, upper },
-        wrong: wrong?.mean ?? 0,
-        failed,
-        trials,
-        modelCalls: modelCalls / trials,
-        toolCalls: own.reduce((sum, count) => sum + count, 0) / trials,
-        tokens: usage.totalTokens / trials
-      }
-    })
+    const rows = summaries
+      .filter(({ trials }) => trials > 0)
+      .map(({ failed, modelCalls, scores, trials, usage, variant }): Row => {
+        const [solved, wrong] = scores
+        const { lower = 0, upper = 0 } = solved?.interval ?? {}
+        const own = dataset.cases.map(({ input }) => calls.get(keyOf(variant, input)) ?? 0)
+        return {
+          strategy: variant,
+          solved: solved?.mean ?? 0,
+          interval: { lower, upper },
+          wrong: wrong?.mean ?? 0,
+          failed,
+          trials,
+          modelCalls: modelCalls / trials,
+          toolCalls: own.reduce((sum, count) => sum + count, 0) / trials,
+          tokens: (usage.totalTokens ?? 0) / trials
+        }
+      })
     const { costUsd, isOverBudget } = results
     return { dataset: dataset.name, rows, costUsd, isOverBudget } satisfies Compared
   }).pipe(Effect.provide(InMemoryExperimentStore.layer))
 
-/** Runs all datasets, one after another. */
+/** Runs all datasets, one after another; `maxCostUsd` is for all of them together. */
 export const compare = (options: Options) =>
-  Effect.flatMap(Worlds.datasets(options.size), (datasets) =>
-    Effect.forEach(datasets, (dataset) => compareOn(dataset, options))
-  )
+  Effect.gen(function* () {
+    const compared: Array<Compared> = []
+    for (const dataset of yield* Worlds.datasets(options.size)) {
+      const spent = compared.reduce((sum, { costUsd }) => sum + costUsd, 0)
+      const left = options.maxCostUsd === undefined ? undefined : Math.max(0, options.maxCostUsd - spent)
+      compared.push(yield* compareOn(dataset, { ...options, maxCostUsd: left }))
+    }
+    return compared
+  })
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`
 

@@ -129,7 +129,7 @@ export const read = (request: LlmClient.LlmRequest): Reading => {
     finders: native.length > 0 ? native : listed(text),
     notes: factsOf("Note", text),
     records,
-    claims: new Map(factsOf("Answer", text).map(({ of, value }) => [of, value])),
+    claims: new Map(factsOf("Answer", text).flatMap(({ kind, of, value }) => (kind === goal ? [[of, value]] : []))),
     ways: (meant.length > 0 ? meant : starts).map((start) => wayOf(records, goal, start))
   }
 }
@@ -140,5 +140,5 @@ export const nextSearches = (reading: Reading): ReadonlyArray<Search> =>
     if (isDone) return []
     const kind = missing(reading, at)?.[0]
     const finder = reading.finders.find(({ finds: found, of }) => found === kind && of === kindOf(at))
-    return finder === undefined ? [] : [{ finder, of: at }]
+    return finder === undefined || reading.text.includes(`There is no ${kind} of ${at}.`) ? [] : [{ finder, of: at }]
   })

@@ -145,7 +145,11 @@ const compiler = {
     const isLast = /may be asked for: (?:0|none)/i.test(text)
     return open.length === 0 || isLast
       ? { thought: "That is all.", action: "finish", answer: answer(asked) }
-      : { thought: "Something is missing.", action: "replan", feedback: `Go on from ${open.map((way) => way.at).join(", ")}` }
+      : {
+          thought: "Something is missing.",
+          action: "replan",
+          feedback: `Go on from ${open.map((way) => way.at).join(", ")}`
+        }
   }
 }
 
@@ -159,7 +163,10 @@ const rewooPlan = (asked: Asked) => {
   if (steps.length > 0) return { steps }
   const { goal, notes, records, ways } = asked.reading
   const question = `What is the ${goal} of ${ways.map(({ start }) => start).join(" and of ")}?`
-  const told = [...records.map(record), ...notes.map(({ kind, of, value }) => `Note: the ${kind} of ${of} is ${value}.`)]
+  const told = [
+    ...records.map(record),
+    ...notes.map(({ kind, of, value }) => `Note: the ${kind} of ${of} is ${value}.`)
+  ]
   return {
     steps: [{ plan: "Read the records.", variable: "#E1", tool: "LLM", input: sentences([question, ...told]) }]
   }
@@ -168,7 +175,8 @@ const rewooPlan = (asked: Asked) => {
 const lats = {
   expand: (asked: Asked) => {
     const count = Number(/Number of actions to propose: (\d+)/.exec(asked.reading.text)?.[1] ?? 1)
-    const searches = Reading.nextSearches(asked.reading)
+    const isLast = asked.reading.text.includes("One step is left: it has to be")
+    const searches = isLast ? [] : Reading.nextSearches(asked.reading)
     const calls = searches.map(({ finder, of }) => ({
       thought: "This leads on.",
       tool: slipped(asked, finder).name,
@@ -185,7 +193,9 @@ const lats = {
     }
     const found = ways.reduce((total, { records }) => total + records.length, 0)
     const left = ways.reduce((total, { at }) => total + (Reading.missing(asked.reading, at) ?? [at]).length, 0)
-    return { reason: `${found} found, ${left} missing.`, score: (0.9 * found) / Math.max(1, found + left) }
+    const state = asked.reading.text.split("# Current state").at(-1) ?? ""
+    const led = /Error:|There is no|ask again/.test(state) ? 0.5 : 0.9
+    return { reason: `${found} found, ${left} missing.`, score: (led * found) / Math.max(1, found + left) }
   }
 }
 
@@ -195,15 +205,21 @@ const storm = {
     const open = ways.filter(({ at, isDone }) => !isDone && !text.includes(`known of ${at}?`)).map(({ at }) => at)
     return { done: open.length === 0, question: `What is known of ${open.join(" and of what is known of ")}?` }
   },
-  queries: ({ reading: { text } }: Asked) => ({
-    queries: Array.from(new Set(/Question: ([^\n]*)/.exec(text)?.[1]?.match(/[A-Z]+-\d+/g) ?? []))
-  }),
+  queries: ({ reading: { text } }: Asked) => {
+    const question = Array.from(text.matchAll(/^Question: (.*)$/gm)).at(-1)?.[1] ?? ""
+    return { queries: Array.from(new Set(question.match(/[A-Z]+-\d+/g))) }
+  },
   /** The records of the sources, with the numbers of these. */
   quote: ({ reading: { text } }: Asked) => {
     const cited = Array.from(text.matchAll(/<source id="(\d+)">([\s\S]*?)<\/source>/g)).flatMap(([, id, source = ""]) =>
       Array.from(source.matchAll(/Record: [^.]*/g), ([found]) => `${found} [${id}].`)
     )
     return cited.length === 0 ? "The sources say nothing about it." : sentences(cited)
+  },
+  /** The answer, which cites all sources with records. */
+  section: (asked: Asked) => {
+    const cited = new Set(Array.from(storm.quote(asked).matchAll(/\[\d+\]/g), ([mark]) => mark))
+    return `${answer(asked).replace(/\.$/, "")} ${Array.from(cited).join("")}.`
   },
   article: ({ reading: { text } }: Asked) => /<article>\n([\s\S]*?)\n<\/article>/.exec(text)?.[1] ?? ""
 }
@@ -262,24 +278,40 @@ const replies: { readonly [key: string]: (asked: Asked) => Reply | object } = {
   }),
   "STORMAgent/GenerateOutline": () => ({ sections: [{ title: "Findings", subsections: [] }] }),
   "STORMAgent/RefineOutline": () => ({ sections: [{ title: "Findings", subsections: [] }] }),
-  "STORMAgent/RelatedTopics": () => ({ topics: [] }),
-  "STORMAgent/GeneratePerspectives": () => ({ perspectives: [] }),
+  "STORMAgent/RelatedTopics": ({ reading: { goal } }) => ({ topics: [`Registers with a ${goal}`] }),
+  "STORMAgent/GeneratePerspectives": ({ reading: { goal } }) => ({
+    perspectives: [{ name: "Registrar", description: `Where a ${goal} is registered` }]
+  }),
   "STORMAgent/GenerateQuestions": storm.question,
   "STORMAgent/GenerateQueries": storm.queries,
   "STORMAgent/AnswerQuestion": storm.quote,
+  "STORMAgent/SynthesizeSection": storm.section,
   "STORMAgent/CompileReport": storm.article,
   "SupervisorAgent/Review": review,
   "AdaptiveAgent/Classify": classify
 }
 
+const keys = new Map<string, string>()
+
+/** The prompt that a request holds, by its system message; `""` for none of the library. */
+const promptOf = (request: LlmClient.LlmRequest): string => {
+  const first = request.messages[0]
+  const system = first?.role === "system" ? first.content : ""
+  const known = keys.get(system)
+  if (known !== undefined) return known
+  const step = stepOf(request)
+  const key = step === undefined ? "" : keyOf(step)
+  keys.set(system, key)
+  return key
+}
+
 const tokens = (text: string): number => Math.ceil(text.length / 4)
 
 /** A solver of one run. A prompt that comes again is answered with other mistakes. */
-export const make = (rates: Rates, seed: string): ((request: LlmClient.LlmRequest) => TestModel.Turn) => {
+export const make = (rates: Rates, seed: number): ((request: LlmClient.LlmRequest) => TestModel.Turn) => {
   const asked = new Map<string, number>()
   return (request) => {
-    const step = stepOf(request)
-    const key = step === undefined ? "" : keyOf(step)
+    const key = promptOf(request)
     const reading = Reading.read(request)
     const text = `${seed}\n${key}\n${reading.text}`
     const times = asked.get(text) ?? 0

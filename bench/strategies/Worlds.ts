@@ -48,7 +48,9 @@ export const open = ({ facts, faults, tools }: World) => {
     const of = text.match(/\b[A-Z]+-\d+\b/g)?.at(-1)
     const fact = facts.find((one) => one.kind === finds && one.of === of)
     if (of === undefined || kindOf(of) !== wants) {
-      return Effect.fail(new Unfound({ message: `This finds the ${finds} of a ${wants}; ${of ?? "nothing"} was named` }))
+      return Effect.fail(
+        new Unfound({ message: `This finds the ${finds} of a ${wants}; ${of ?? "nothing"} was named` })
+      )
     }
     if (fact === undefined) return Effect.succeed(`There is no ${finds} of ${of}.`)
     const key = `${finds} of ${of}`
@@ -112,7 +114,8 @@ const draw = ({ faulty, links, told }: Shape): Draw =>
     const facts = chains.flat()
     const faults: Record<string, Fault> = {}
     if (faulty) {
-      for (const { of } of facts) if (yield* Random.nextBoolean) faults[of] = yield* pick(["fails", "wrong", "late"])
+      for (const { of } of facts)
+        if (yield* Random.nextBoolean) faults[of] = yield* pick<Fault>(["fails", "wrong", "late"])
     }
     const asked = `What is the ${goal} of ${starts.join(" and of ")}? Give the identifier of each ${goal}.`
     const notes = starts.map((start) => `Note: the ${goal} of ${start} is ${goal}-${number()}, as far as I remember.`)
@@ -131,9 +134,9 @@ const draw = ({ faulty, links, told }: Shape): Draw =>
   })
 
 const dataset = (name: string, seed: number, size: number, shape: Shape) =>
-  Effect.flatMap(Effect.all(Array.from({ length: size }, () => draw(shape))), (cases) => Dataset.make(name, cases)).pipe(
-    Effect.withRandom(Random.make(seed))
-  )
+  Effect.flatMap(Effect.all(Array.from({ length: size }, () => draw(shape))), (cases) =>
+    Dataset.make(name, cases)
+  ).pipe(Effect.withRandom(Random.make(seed)))
 
 /** The datasets, each of `size` cases. */
 export const datasets = (size: number) =>
