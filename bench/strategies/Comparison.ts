@@ -57,7 +57,7 @@ interface Output {
 }
 
 /** The tools of a world; for the supervisor two agents, each of which has one half of them. */
-export const toolsFor = (name: string, tools: ReturnType<typeof Worlds.open>["tools"]) =>
+const toolsFor = (name: string, tools: ReturnType<typeof Worlds.open>["tools"]) =>
   name !== "supervisor"
     ? tools
     : [0, 1].map((half) => {
@@ -147,7 +147,7 @@ export interface Options {
 }
 
 /** What the page shows. */
-export const offline: Options = { model: solver, size: 40 }
+export const offline: Options = { model: solver, size: 30 }
 
 const compareOn = (dataset: Dataset.Dataset<Worlds.World, Worlds.Expected>, options: Options) =>
   Effect.gen(function* () {

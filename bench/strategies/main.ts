@@ -8,6 +8,7 @@
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { parseArgs } from "node:util"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -28,16 +29,17 @@ const { values } = parseArgs({
   }
 })
 
-class Refused extends Error {}
+class Refused extends Data.TaggedError("Refused")<{ readonly message: string }> {}
 
-const refuse = (message: string) => Effect.fail(new Refused(message))
+const refuse = (message: string) => new Refused({ message })
 
 const written = Effect.gen(function* () {
-  if (Comparison.missing.length > 0) yield* refuse(`Not compared: ${Comparison.missing.join(", ")}`)
+  if (Comparison.missing.length > 0) return yield* refuse(`Not compared: ${Comparison.missing.join(", ")}`)
   const page = Fs.readFileSync(file, "utf8")
   const next = Comparison.withTables(page, yield* Comparison.compare(Comparison.offline))
   if (next === page) return console.log("docs/strategies-compared.md is up to date")
-  if (values.check) yield* refuse("docs/strategies-compared.md is not what comes out: run npm run compare:strategies")
+  if (values.check)
+    return yield* refuse("docs/strategies-compared.md is not what comes out: run npm run compare:strategies")
   Fs.writeFileSync(file, next)
   console.log("wrote docs/strategies-compared.md")
 })
@@ -53,13 +55,14 @@ const usage = { inputTokens: 1000, outputTokens: 1000, totalTokens: 2000 }
 /** Runs the datasets on a model of a provider. */
 const asked = Effect.gen(function* () {
   const size = Number(values.cases)
-  if (!(Number.isInteger(size) && size >= 1 && size <= 900)) yield* refuse("--cases is a whole number from 1 to 900")
+  if (!(Number.isInteger(size) && size >= 1 && size <= 900))
+    return yield* refuse("--cases is a whole number from 1 to 900")
   const maxCostUsd = values.budget === "none" ? undefined : Number(values.budget)
-  if (maxCostUsd !== undefined && !(maxCostUsd > 0)) yield* refuse("--budget is a number of US dollars, or none")
+  if (maxCostUsd !== undefined && !(maxCostUsd > 0)) return yield* refuse("--budget is a number of US dollars, or none")
   const names = values.strategies?.split(",")
   const unknown = names?.find((name) => !Object.hasOwn(Comparison.strategies, name))
   if (unknown !== undefined) {
-    yield* refuse(`There is no strategy ${unknown}: ${Object.keys(Comparison.strategies).join(", ")}`)
+    return yield* refuse(`There is no strategy ${unknown}: ${Object.keys(Comparison.strategies).join(", ")}`)
   }
   const named = yield* Providers.configured
   if (Option.isNone(named)) {
@@ -69,7 +72,9 @@ const asked = Effect.gen(function* () {
   const prices = yield* CostEstimator.CostEstimator
   const price = prices.estimate({ provider: client.provider, model: client.model, usage })
   if (price === undefined && maxCostUsd !== undefined) {
-    yield* refuse(`The price of ${client.provider} ${client.model} is not known, so no budget holds: add --budget none`)
+    return yield* refuse(
+      `The price of ${client.provider} ${client.model} is not known, so no budget holds: add --budget none`
+    )
   }
   console.log(`${client.provider} ${client.model}, ${size} cases of each dataset`)
   const model = Layer.succeed(LlmClient.LlmClient, client)
@@ -79,7 +84,9 @@ const asked = Effect.gen(function* () {
   }
 }).pipe(Effect.provide([remote, ModelPrices.layerInstalled]))
 
-await (values.real ? asked : written).pipe(
+const program: Effect.Effect<void, { readonly message: string }> = values.real ? asked : written
+
+await program.pipe(
   Effect.catchAll((error) =>
     Effect.sync(() => {
       console.error(error.message)
