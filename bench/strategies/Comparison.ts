@@ -4,7 +4,15 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Agent, Agents, AgentTool, type LlmClient, type Strategy } from "effect-lexigram"
-import { type Dataset, Experiment, InMemoryExperimentStore, Scorer, Task, VariantSummary } from "effect-lexigram/eval"
+import {
+  type Dataset,
+  Experiment,
+  InMemoryExperimentStore,
+  Scorer,
+  Statistics,
+  Task,
+  VariantSummary
+} from "effect-lexigram/eval"
 import {
   Adaptive,
   BuiltInStrategies,
@@ -21,7 +29,7 @@ import {
   Storm,
   Supervisor
 } from "effect-lexigram/strategy"
-import { TestModel } from "effect-lexigram/testing"
+import * as TestModel from "../../src/testing/TestModel.js"
 import * as Solver from "./Solver.js"
 import * as Worlds from "./Worlds.js"
 
@@ -147,7 +155,29 @@ export interface Options {
 }
 
 /** What the page shows. */
-export const offline: Options = { model: solver, size: 30 }
+export const offline: Options = { model: solver, size: 24 }
+
+/** `calls` are those of tools in all trials. */
+const rowOf = (
+  { failed, modelCalls, scores, trials, usage, variant }: VariantSummary.VariantSummary,
+  calls: number
+) => {
+  const [solved = 0, wrong = 0] = scores.map(({ mean }) => mean)
+  return Effect.map(
+    Statistics.wilson(Math.round(solved * trials), trials),
+    (interval): Row => ({
+      strategy: variant,
+      solved,
+      interval,
+      wrong,
+      failed,
+      trials,
+      modelCalls: modelCalls / trials,
+      toolCalls: calls / trials,
+      tokens: (usage.totalTokens ?? 0) / trials
+    })
+  )
+}
 
 const compareOn = (dataset: Dataset.Dataset<Worlds.World, Worlds.Expected>, options: Options) =>
   Effect.gen(function* () {
@@ -164,24 +194,16 @@ const compareOn = (dataset: Dataset.Dataset<Worlds.World, Worlds.Expected>, opti
       maxCostUsd: options.maxCostUsd
     })
     const summaries = yield* VariantSummary.make(results)
-    const rows = summaries
-      .filter(({ trials }) => trials > 0)
-      .map(({ failed, modelCalls, scores, trials, usage, variant }): Row => {
-        const [solved, wrong] = scores
-        const { lower = 0, upper = 0 } = solved?.interval ?? {}
-        const own = dataset.cases.map(({ input }) => calls.get(keyOf(variant, input)) ?? 0)
-        return {
-          strategy: variant,
-          solved: solved?.mean ?? 0,
-          interval: { lower, upper },
-          wrong: wrong?.mean ?? 0,
-          failed,
-          trials,
-          modelCalls: modelCalls / trials,
-          toolCalls: own.reduce((sum, count) => sum + count, 0) / trials,
-          tokens: (usage.totalTokens ?? 0) / trials
-        }
-      })
+    const rows = yield* Effect.forEach(
+      summaries.filter(({ trials }) => trials > 0),
+      (summary) => {
+        const own = dataset.cases.map(({ input }) => calls.get(keyOf(summary.variant, input)) ?? 0)
+        return rowOf(
+          summary,
+          own.reduce((sum, count) => sum + count, 0)
+        )
+      }
+    )
     const { costUsd, isOverBudget } = results
     return { dataset: dataset.name, rows, costUsd, isOverBudget } satisfies Compared
   }).pipe(Effect.provide(InMemoryExperimentStore.layer))

@@ -3,7 +3,7 @@
  * mistakes at rates that are given: it takes a wrong tool, writes down another identifier than it found, and misjudges.
  */
 import type { LlmClient } from "effect-lexigram"
-import type { TestModel } from "effect-lexigram/testing"
+import type * as TestModel from "../../src/testing/TestModel.js"
 import { keyOf, stepOf } from "../../test/strategy/EveryStrategyForms.js"
 import * as Noise from "./Noise.js"
 import * as Reading from "./Reading.js"
@@ -216,9 +216,11 @@ const storm = {
     )
     return cited.length === 0 ? "The sources say nothing about it." : sentences(cited)
   },
-  /** The answer, which cites all sources with records. */
+  /** The answer, which cites all sources with records, or the first one where there are none. */
   section: (asked: Asked) => {
     const cited = new Set(Array.from(storm.quote(asked).matchAll(/\[\d+\]/g), ([mark]) => mark))
+    const first = /<source id="(\d+)">/.exec(asked.reading.text)?.[1]
+    if (cited.size === 0 && first !== undefined) cited.add(`[${first}]`)
     return `${answer(asked).replace(/\.$/, "")} ${Array.from(cited).join("")}.`
   },
   article: ({ reading: { text } }: Asked) => /<article>\n([\s\S]*?)\n<\/article>/.exec(text)?.[1] ?? ""
