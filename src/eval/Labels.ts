@@ -181,8 +181,8 @@ export interface PersonAgreement extends Measures {
 }
 
 /**
- * How far a scorer and people agree. A scorer agrees with people well if it agrees with them as each of them agrees with
- * the others.
+ * How far a scorer and people agree. A scorer agrees with people well if it agrees with them as each of them agrees
+ * with the others.
  *
  * @since 0.1.0
  * @category models
@@ -190,7 +190,7 @@ export interface PersonAgreement extends Measures {
 export interface ScorerAgreement {
   /** The scorer beside the mean of the labels of each output. */
   readonly scorer: Measures
-  /** Each person beside the mean of the others, on the outputs that several labeled; by the characters of their names. */
+  /** Each person beside the mean of the others, on the outputs that several labeled. In the order of names. */
   readonly people: ReadonlyArray<PersonAgreement>
   /** Krippendorff's alpha of the labels of all people, by squared differences. */
   readonly amongPeople: Statistics.Result<number>

@@ -56,7 +56,7 @@ export class RunFollower {
     })
   }
 
-  /** The runs that ended since the last call, the oldest first. After a failure the next call gives what this one had not. */
+  /** The runs that ended since the last call, the oldest first. A call that fails loses none: the next has them. */
   next(now: number): Effect.Effect<ReadonlyArray<RunRecord>, RunError> {
     const { agents, from, maxDuration, userId } = this.options
     return Effect.gen(this, function* () {

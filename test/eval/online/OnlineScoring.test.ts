@@ -208,6 +208,19 @@ describe("OnlineScoring", () => {
     }).pipe(given)
   )
 
+  it.effect("cuts outputs that are kept, and leaves no beginning of a credential", () =>
+    Effect.gen(function* () {
+      const text = "a ".repeat(9995)
+      yield* RecordedRuns.add({ runId: "1", answer: `${text}sk-test-1234567890abcdef` })
+      yield* Effect.fork(OnlineScoring.run({ ...options, keepContent: true }))
+      yield* minutes(1)
+      const [one] = (yield* Experiment.load("online")).finished
+      assert.isTrue(one?.result.isCut)
+      assert.notInclude(String(one?.result.output), "sk-")
+      assert.isTrue(String(one?.result.output).startsWith(text))
+    }).pipe(given)
+  )
+
   it.effect("scores runs of nobody, of one user, or of everybody by choice", () =>
     Effect.gen(function* () {
       yield* RecordedRuns.add({ runId: "free" })
