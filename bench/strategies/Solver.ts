@@ -199,11 +199,11 @@ const lats = {
   }
 }
 
-/** Asks about what the records lead to, an identifier at a time. */
+/** Asks about what the records lead to, again if nothing was found. */
 const storm = {
-  question: ({ reading: { text, ways } }: Asked) => {
-    const open = ways.filter(({ at, isDone }) => !isDone && !text.includes(`known of ${at}?`)).map(({ at }) => at)
-    return { done: open.length === 0, question: `What is known of ${open.join(" and of what is known of ")}?` }
+  question: ({ reading: { ways } }: Asked) => {
+    const open = ways.filter(({ isDone }) => !isDone).map(({ at }) => at)
+    return { done: open.length === 0, question: `What is known of ${open.join(" and of ")}?` }
   },
   queries: ({ reading: { text } }: Asked) => {
     const question = Array.from(text.matchAll(/^Question: (.*)$/gm)).at(-1)?.[1] ?? ""

@@ -3,6 +3,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Comparison from "../../bench/strategies/Comparison.js"
 import * as Noise from "../../bench/strategies/Noise.js"
 import * as Reading from "../../bench/strategies/Reading.js"
@@ -10,6 +11,7 @@ import * as Solver from "../../bench/strategies/Solver.js"
 import * as Worlds from "../../bench/strategies/Worlds.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as BuiltInStrategies from "../../src/strategy/BuiltInStrategies.js"
+import * as TestModel from "../../src/testing/TestModel.js"
 
 const page = Fs.readFileSync(Path.join(import.meta.dirname, "../../docs/strategies-compared.md"), "utf8")
 
@@ -127,11 +129,25 @@ describe("the worlds", () => {
     })
   )
 
-  it.effect("give each record after at most one fault", () =>
+  it.effect("give each record after at most one fault, and count the calls", () =>
     Effect.gen(function* () {
       const { cases } = (yield* Worlds.datasets(30))[1]!
-      const faults = new Set(cases.flatMap(({ input }) => Object.values(input.faults)))
-      assert.deepStrictEqual(Array.from(faults).sort(), ["fails", "late", "wrong"])
+      const seen = new Set<string>()
+      for (const { input } of cases) {
+        const { calls, tools } = Worlds.open(input)
+        for (const { kind, of, value } of input.facts) {
+          const find = tools.find(({ name }) => name === `find_${kind.toLowerCase()}`)!
+          const fault = input.faults[of]
+          const before = yield* Effect.either(find.handler({ of }))
+          const after = yield* find.handler({ of: `The ${kind} of ${of}` })
+          assert.strictEqual(after, `Record: the ${kind} of ${of} is ${value}.`)
+          assert.strictEqual(Either.isRight(before) && before.right === after, fault === undefined)
+          assert.strictEqual(Either.isLeft(before), fault === "fails")
+          if (fault !== undefined) seen.add(fault)
+        }
+        assert.strictEqual(calls(), 2 * input.facts.length)
+      }
+      assert.deepStrictEqual(Array.from(seen).sort(), ["fails", "late", "wrong"])
     })
   )
 })
@@ -149,6 +165,24 @@ describe("the comparison", () => {
       const options = { ...Comparison.offline, size: 2, names: ["lats", "llm-compiler", "storm", "supervisor"] }
       const alone = yield* Comparison.compare({ ...options, concurrency: 1 })
       assert.deepStrictEqual(yield* Comparison.compare({ ...options, concurrency: 16 }), alone)
+    })
+  )
+
+  it.effect("counts the model calls and tool calls of agents that were delegated to", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const solve = Solver.make(never, 1)
+      const model = TestModel.layer((request) => {
+        asked += 1
+        return solve(request)
+      })
+      const [plans] = yield* Comparison.compare({ model, size: 3, names: ["supervisor"] })
+      const [row] = plans!.rows
+      assert.strictEqual(row!.solved, 1)
+      assert.isAtLeast(row!.toolCalls, 2)
+      const [, faults, distractors] = yield* Comparison.compare({ model, size: 3, names: ["supervisor"] })
+      const all = [plans, faults, distractors].reduce((sum, one) => sum + 3 * one!.rows[0]!.modelCalls, 0)
+      assert.strictEqual(Math.round(2 * all), asked)
     })
   )
 
