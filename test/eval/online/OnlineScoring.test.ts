@@ -275,6 +275,16 @@ describe("OnlineScoring", () => {
     }).pipe(given)
   )
 
+  it.effect("finds runs whose records come later than their times", () =>
+    Effect.gen(function* () {
+      yield* Effect.fork(OnlineScoring.run({ ...options, since: 0 }))
+      yield* minutes(20)
+      yield* RecordedRuns.add({ runId: "late", createdAt: 17 * 60_000 })
+      yield* minutes(1)
+      assert.hasAllKeys(yield* scores, ["late"])
+    }).pipe(given)
+  )
+
   it.effect("polls at its interval", () =>
     Effect.gen(function* () {
       yield* Effect.fork(OnlineScoring.run({ ...options, interval: "10 minutes" }))
