@@ -43,6 +43,7 @@ class Unfound extends Schema.TaggedError<Unfound>()("Unfound", { message: Schema
 export const open = ({ facts, faults, tools }: World) => {
   const faulted = new Set<string>()
   let calls = 0
+  /** What the tool for a kind of a kind gives for a text that ends with an identifier. */
   const find = (finds: string, wants: string, text: string): Effect.Effect<string, Unfound> => {
     calls += 1
     const of = text.match(/\b[A-Z]+-\d+\b/g)?.at(-1)
@@ -77,7 +78,7 @@ export const open = ({ facts, faults, tools }: World) => {
       handler: ({ of }) => Effect.suspend(() => find(finds, wants, of))
     })
   )
-  return { tools: made, calls: () => calls }
+  return { tools: made, find, calls: () => calls }
 }
 
 type Draw = Effect.Effect<{ readonly input: World; readonly expected: Expected }>

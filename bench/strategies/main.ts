@@ -11,7 +11,6 @@ import { parseArgs } from "node:util"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import { LlmClient, LlmRetry, LlmTimeout } from "effect-lexigram"
 import { CostEstimator, ModelPrices } from "effect-lexigram/llm"
 import { FetchTransport, Providers } from "effect-lexigram/provider"
@@ -64,10 +63,6 @@ const asked = Effect.gen(function* () {
   if (unknown !== undefined) {
     return yield* refuse(`There is no strategy ${unknown}: ${Object.keys(Comparison.strategies).join(", ")}`)
   }
-  const named = yield* Providers.configured
-  if (Option.isNone(named)) {
-    return yield* refuse("No provider is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY or LEX_AI_LLM__PROVIDER")
-  }
   const client = yield* LlmClient.LlmClient
   const prices = yield* CostEstimator.CostEstimator
   const price = prices.estimate({ provider: client.provider, model: client.model, usage })
@@ -84,12 +79,15 @@ const asked = Effect.gen(function* () {
   }
 }).pipe(Effect.provide([remote, ModelPrices.layerInstalled]))
 
-const program: Effect.Effect<void, { readonly message: string }> = values.real ? asked : written
+const program: Effect.Effect<void, { readonly message: string; readonly hint?: string | undefined }> = values.real
+  ? asked
+  : written
 
 await program.pipe(
   Effect.catchAll((error) =>
     Effect.sync(() => {
       console.error(error.message)
+      if (error.hint !== undefined) console.error(error.hint)
       process.exitCode = 1
     })
   ),

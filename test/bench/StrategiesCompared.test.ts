@@ -134,12 +134,11 @@ describe("the worlds", () => {
       const { cases } = (yield* Worlds.datasets(30))[1]!
       const seen = new Set<string>()
       for (const { input } of cases) {
-        const { calls, tools } = Worlds.open(input)
+        const { calls, find } = Worlds.open(input)
         for (const { kind, of, value } of input.facts) {
-          const find = tools.find(({ name }) => name === `find_${kind.toLowerCase()}`)!
           const fault = input.faults[of]
-          const before = yield* Effect.either(find.handler({ of }))
-          const after = yield* find.handler({ of: `The ${kind} of ${of}` })
+          const before = yield* Effect.either(find(kind, Worlds.kindOf(of), of))
+          const after = yield* find(kind, Worlds.kindOf(of), `The ${kind} of ${of}`)
           assert.strictEqual(after, `Record: the ${kind} of ${of} is ${value}.`)
           assert.strictEqual(Either.isRight(before) && before.right === after, fault === undefined)
           assert.strictEqual(Either.isLeft(before), fault === "fails")
