@@ -9,6 +9,7 @@ import * as Noise from "../../bench/strategies/Noise.js"
 import * as Reading from "../../bench/strategies/Reading.js"
 import * as Solver from "../../bench/strategies/Solver.js"
 import * as Worlds from "../../bench/strategies/Worlds.js"
+import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as BuiltInStrategies from "../../src/strategy/BuiltInStrategies.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -183,6 +184,19 @@ describe("the comparison", () => {
       const all = [plans, faults, distractors].reduce((sum, one) => sum + 3 * one!.rows[0]!.modelCalls, 0)
       assert.strictEqual(Math.round(2 * all), asked)
     })
+  )
+
+  it.effect("begins no run once the budget of all datasets is spent", () =>
+    Effect.gen(function* () {
+      const model = TestModel.layer(Solver.make(never, 1), { model: "priced" })
+      const options = { model, size: 3, names: ["react"], concurrency: 1 }
+      const whole = yield* Comparison.compare(options)
+      const spent = whole[0]!.costUsd
+      assert.isAbove(spent, 0)
+      const [plans, faults, distractors] = yield* Comparison.compare({ ...options, maxCostUsd: spent })
+      assert.deepStrictEqual([plans!.isOverBudget, plans!.rows], [false, whole[0]!.rows])
+      assert.deepStrictEqual([faults!.isOverBudget, faults!.rows, distractors!.rows], [true, [], []])
+    }).pipe(Effect.provide(CostEstimator.layerPrices({ priced: { input: 1, output: 1 } })))
   )
 
   it("refuses a page that lacks a table", () => {
