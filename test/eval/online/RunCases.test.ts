@@ -7,6 +7,7 @@ import * as RunCases from "../../../src/eval/online/RunCases.js"
 import * as RunLog from "../../../src/observability/RunLog.js"
 import * as Telemetry from "../../../src/observability/Telemetry.js"
 import * as RecordedRuns from "../../support/RecordedRuns.js"
+import * as RunEvents from "../../support/RunEvents.js"
 
 const given = Effect.provide(RecordedRuns.layer)
 
@@ -117,6 +118,16 @@ describe("RunCases", () => {
       const all = yield* RunCases.fromRuns({ name: "asked", limit: 10_000 })
       assert.deepStrictEqual([all.dataset.cases.length, all.omitted], [150, 300])
       assert.lengthOf((yield* RunCases.fromRuns({ name: "asked" })).dataset.cases, 100)
+    }).pipe(given)
+  )
+
+  it.effect("leaves out a run whose log has no end", () =>
+    Effect.gen(function* () {
+      yield* RecordedRuns.add({ runId: "1", logged: false })
+      const log = yield* RunLog.RunLog
+      yield* log.append(RunEvents.of("1", [{ _tag: "Started", input: "asked", strategy: "react" }]))
+      const { dataset, omitted } = yield* RunCases.fromRuns({ name: "asked" })
+      assert.deepStrictEqual([dataset.cases.length, omitted], [0, 1])
     }).pipe(given)
   )
 
