@@ -29,6 +29,8 @@ export interface Settings {
 /** A trial that has no result: its failure may pass. */
 export interface Open {
   readonly error: ErrorInfo.ErrorInfo
+  /** What its attempts cost, as far as it is known. */
+  readonly costUsd: number
 }
 
 const isTransient = (cause: Cause.Cause<unknown>): boolean =>
@@ -178,7 +180,7 @@ export const run = <Input, Expected, Output, R, R2, E>(
     }
     if (outcome._tag === "Failed") {
       const error = infoOf(outcome.cause)
-      if (isTransient(outcome.cause)) return Either.left({ error })
+      if (isTransient(outcome.cause)) return Either.left({ error, costUsd: spent.costUsd ?? 0 })
       return Either.right({ ...taken, error, scores: scorers.map(({ name }) => ({ scorer: name, value: 0 })) })
     }
     const { output, response } = outcome

@@ -124,8 +124,8 @@ export interface RunOptions {
   /** Trials that begin within each minute after the first one, at most. Default: no limit. */
   readonly perMinute?: number | undefined
   /**
-   * No trial begins once the results cost so many US dollars, with their scoring. Those that have begun end. A trial
-   * whose price is not known costs nothing here. Default: no limit.
+   * No trial begins once the results cost so many US dollars, with their scoring and with the trials that this run left
+   * open. Those that have begun end. A trial whose price is not known costs nothing here. Default: no limit.
    */
   readonly maxCostUsd?: number | undefined
   /**
@@ -317,20 +317,21 @@ export const run = <Input, Expected, Output, R>(
       const fold = yield* loaded(store, header.id)
       const pace = yield* paced(perMinute)
       const open: Array<OpenTrial> = []
-      let isOverBudget = false
+      let [isOverBudget, openCostUsd] = [false, 0]
       const keep = (entry: Entry) =>
         Effect.tap(store.append(header.id, entry), () => Effect.sync(() => fold.push(entry)))
       const runOne = ({ one, task, trial }: Planned<Input, Expected, Output, R>) =>
         Effect.gen(function* () {
           yield* pace
-          if (fold.costUsd() >= maxCostUsd) {
+          if (fold.costUsd() + openCostUsd >= maxCostUsd) {
             isOverBudget = true
             return
           }
           const begin = Effect.flatMap(Clock.currentTimeMillis, (at) => keep({ _tag: "Began", trial, at }))
           const ended = yield* CaseTrial.run(task, scorers, one, trial, settings, begin)
           if (Either.isLeft(ended)) {
-            open.push({ trial, ...ended.left })
+            open.push({ trial, error: ended.left.error })
+            openCostUsd += ended.left.costUsd
             return
           }
           const result = ended.right

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -148,6 +149,22 @@ describe("Experiment", () => {
       const scored = yield* Experiment.run(judged, { id: "j", maxCostUsd: 1, concurrency: 1 })
       assert.deepStrictEqual([scored.finished.length, scored.costUsd], [2, 1])
       assert.deepStrictEqual(scored.finished[0]?.result.scoring, { costUsd: 0.5, usage: { totalTokens: 1 } })
+    }).pipe(withStore)
+  )
+
+  it.effect("counts what trials cost that it leaves open", () =>
+    Effect.gen(function* () {
+      const busy: Task.Task<number, number> = {
+        name: "busy",
+        version: "",
+        run: () =>
+          Effect.succeed({ _tag: "Failed", cause: Cause.fail(new Busy({ message: "busy" })), costUsd: 0.5, usage: {} })
+      }
+      const made = yield* experiment([busy], { cases: 10 })
+      const options = { id: "e", maxCostUsd: 1, retries: 0, concurrency: 1 }
+      const results = yield* Experiment.run(made, options)
+      assert.deepStrictEqual([results.attempts, results.open.length, results.isOverBudget], [2, 2, true])
+      assert.deepStrictEqual([results.missing, results.costUsd], [10, 0])
     }).pipe(withStore)
   )
 
