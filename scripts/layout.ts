@@ -170,6 +170,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/suite": "what every port suite is made of: cases and assertions"
   },
   {
+    "durable/system": "a whole application on one backend, with durable runs",
     eval: "tasks and experiments",
     "cluster/entity": "sessions as entities of a cluster",
     "http/api": "the HTTP API of agents: its definition, server, client and callers",
@@ -198,6 +199,23 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   {
     "mcp/server": "MCP servers over stdio and HTTP: agents and tools for the clients of the protocol",
     webhook: "tells addresses of the end of runs and of the states of tasks, across processes"
+  },
+  {
+    "cli/config": "what the command line is about: the configuration module, the environment, the flags",
+    "cli/terminal": "what the command line writes, and to whom: people, programs, terminals"
+  },
+  {
+    "cli/connection": "the agents that commands talk to, in this process or on a server",
+    "cli/prompt": "questions to the person at the terminal"
+  },
+  {
+    "cli/follow": "follows runs for the person at the terminal"
+  },
+  {
+    "cli/command": "the commands, one a module"
+  },
+  {
+    cli: "the command line"
   }
 ]
 
@@ -240,7 +258,8 @@ export const isIndex = (file: string): boolean =>
 
 /** Programs of child processes below `src`, by their place in `dist`. They are no modules and import Node alone. */
 export const programs: Readonly<Record<string, string>> = {
-  "builtin/sql/SqliteProcess.mjs": "builtin/SqliteProcess.mjs"
+  "builtin/sql/SqliteProcess.mjs": "builtin/SqliteProcess.mjs",
+  "cli/lexigram.mjs": "cli/lexigram.mjs"
 }
 
 /**

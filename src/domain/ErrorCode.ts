@@ -180,7 +180,8 @@ export const table = {
   LEX_ERR_EVAL_103: "GateError",
   LEX_ERR_EVAL_104: "ScorerError",
   LEX_ERR_EVAL_105: "StatisticsError",
-  LEX_ERR_EVAL_106: "LabelError"
+  LEX_ERR_EVAL_106: "LabelError",
+  LEX_ERR_CLI_100: "CliError"
 } as const
 
 /**

@@ -26,6 +26,11 @@ export interface Options {
    * removed. Default false: only that a tool ended and whether it failed.
    */
   readonly toolResults?: boolean | undefined
+  /**
+   * Shows everything, for those who develop the agents: all events with all of their fields, and the messages and hints
+   * of errors. Only secret arguments, and texts that look like keys, are removed. Default false.
+   */
+  readonly developer?: boolean | undefined
 }
 
 /** Public messages by error code, or by the family of the code. */
@@ -50,12 +55,14 @@ const messages: { readonly [code: string]: string } = {
 
 /**
  * The public view of an error: a code of this library with its class and a fixed sentence. Any other error loses its
- * name.
+ * name. With `developer` it is the error without what looks like a key.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const fromError = ({ code, tag }: ErrorInfo): ErrorInfo => {
+export const fromError = (error: ErrorInfo, { developer }: Options = {}): ErrorInfo => {
+  if (developer === true) return redacted(error, none, 0) as ErrorInfo
+  const { code, tag } = error
   if (tag === "InterruptedError") return { tag, message: "The run was interrupted" }
   if (code === undefined || !Object.hasOwn(ErrorCode.table, code)) return { tag: "Error", message: "The run failed" }
   return {
@@ -276,8 +283,17 @@ const rules: Rules = {
   AnswerRejected: { step: "shown", message: blank },
   Degraded: "dropped",
   Message: { text: "shown", output: "shown" },
-  Error: { error: fromError, interrupted: "shown", text: "shown" },
+  Error: { error: (error) => fromError(error), interrupted: "shown", text: "shown" },
   Finished: { reason: "shown", sessionId: "shown", durationMs: "shown" }
+}
+
+/** The event with all of its fields, for those who develop the agents. */
+const whole = (event: AgentEvent): AgentEvent => {
+  const secret = "secret" in event ? event.secret : undefined
+  // Where a journal has it is nothing of the run.
+  const { place: _, ...fields } = event as AgentEvent & { readonly place?: unknown }
+  const copy = redacted(fields, none, 0) as AgentEvent
+  return "params" in event ? ({ ...copy, params: redactedParams(event.params, { secret }) } as AgentEvent) : copy
 }
 
 const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "Critique"])
@@ -305,12 +321,15 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  *   only the fact that one occurred;
  * - all other events unchanged, without fields that the schema of the event does not name.
  *
+ * With `developer` all events have all of their fields, without secret arguments and what looks like a key.
+ *
  * `seq` has gaps where events were dropped.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const fromEvent = (event: AgentEvent, options: Options = {}): AgentEvent | undefined => {
+  if (options.developer === true) return whole(event)
   const { _tag, agent, at, parentRunId, runId, seq } = event
   const fields = rules[_tag] as Record<string, Rule<AgentEvent, unknown>> | "dropped"
   if (fields === "dropped" || (reasoning.has(_tag) && options.reasoning !== true)) return undefined

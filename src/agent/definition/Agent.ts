@@ -51,6 +51,7 @@ export {
   type Definition,
   type ErrorOf,
   type FailedCall,
+  isAgent,
   type Memory,
   type MemoryConversations,
   type Output,

@@ -7,6 +7,7 @@
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
 import type * as Governance from "../../governance/Governance.js"
@@ -328,6 +329,12 @@ const proto = {
 /** An agent of the type that its caller infers. */
 export const build = (name: string, definition: Definition): any =>
   Object.assign(Object.create(proto), { name, definition })
+
+/**
+ * @since 0.1.0
+ * @category guards
+ */
+export const isAgent = (u: unknown): u is Any => Predicate.hasProperty(u, TypeId)
 
 /** What an agent is for in at most `most` characters: its description, or the beginning of its system prompt. */
 export const aboutOf = ({ description, system }: Definition, most: number): string => {

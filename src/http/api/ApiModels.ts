@@ -71,14 +71,14 @@ export interface Run extends Schema.Schema.Type<typeof Run> {}
  * @since 0.1.0
  * @category conversions
  */
-export const fromRecord = (record: RunRecords.RunRecord): Run => {
+export const fromRecord = (record: RunRecords.RunRecord, view?: PublicView.Options | undefined): Run => {
   const { error, notUndone, system: _, tenantId: __, userId: ___, ...shown } = record
   return {
     ...shown,
-    ...(error === undefined ? {} : { error: PublicView.fromError(error) }),
+    ...(error === undefined ? {} : { error: PublicView.fromError(error, view) }),
     ...(notUndone === undefined
       ? {}
-      : { notUndone: notUndone.map((call) => ({ ...call, error: PublicView.fromError(call.error) })) })
+      : { notUndone: notUndone.map((call) => ({ ...call, error: PublicView.fromError(call.error, view) })) })
   }
 }
 
@@ -117,7 +117,7 @@ export interface Answer extends Schema.Schema.Type<typeof Answer> {}
  * @since 0.1.0
  * @category conversions
  */
-export const fromResponse = (response: AgentResponse<unknown>): Answer => ({
+export const fromResponse = (response: AgentResponse<unknown>, view?: PublicView.Options | undefined): Answer => ({
   runId: response.runId,
   agent: response.agent,
   message: response.message,
@@ -127,7 +127,7 @@ export const fromResponse = (response: AgentResponse<unknown>): Answer => ({
   durationMs: response.durationMs,
   ...(response.finishReason === undefined ? {} : { finishReason: response.finishReason }),
   interrupted: response.interrupted,
-  ...(response.error === undefined ? {} : { error: PublicView.fromError(response.error) }),
+  ...(response.error === undefined ? {} : { error: PublicView.fromError(response.error, view) }),
   ...(response.sessionId === undefined ? {} : { sessionId: response.sessionId }),
   toolCalls: response.toolCalls.map(({ id, isFailure, name }) => ({
     id,

@@ -136,7 +136,7 @@ export class Handlers {
         this.runs.list({ ...filter, ...accessOf(caller), ...(state === undefined ? {} : { states: [state] }) })
       ),
       ({ next, records }) => ({
-        runs: records.map(ApiModels.fromRecord),
+        runs: records.map((record) => ApiModels.fromRecord(record, this.options.view)),
         ...(next === undefined ? {} : { next })
       })
     )
@@ -146,8 +146,10 @@ export class Handlers {
       Option.isNone(found)
         ? new ApiError({ reason: "unknown", message: "No run of yours has this id" })
         : Effect.succeed({
-            run: ApiModels.fromRecord(found.value.record),
-            ...(found.value.response === undefined ? {} : { answer: ApiModels.fromResponse(found.value.response) })
+            run: ApiModels.fromRecord(found.value.record, this.options.view),
+            ...(found.value.response === undefined
+              ? {}
+              : { answer: ApiModels.fromResponse(found.value.response, this.options.view) })
           })
     )
 
@@ -226,6 +228,7 @@ export const layer = (options: Options, limits: ApiLimits.Limits) =>
       const readers = yield* RunReaders.make(options.grace ?? "10 seconds")
       const webhooks = Refusals.offered(yield* Effect.serviceOption(RunWebhooks.RunWebhooks), "webhooks")
       const all = new Handlers(runs, readers, webhooks, options)
+      const shown = (record: RunRecord): ApiModels.Run => ApiModels.fromRecord(record, options.view)
       return handlers
         .handle("startRun", ({ headers, payload, urlParams }) =>
           Effect.gen(function* () {
@@ -257,7 +260,7 @@ export const layer = (options: Options, limits: ApiLimits.Limits) =>
         )
         .handle("interruptRun", ({ path }) =>
           Effect.flatMap(Caller, (caller) =>
-            Effect.map(Refusals.ofRun(runs.interrupt(path.runId, accessOf(caller))), ApiModels.fromRecord)
+            Effect.map(Refusals.ofRun(runs.interrupt(path.runId, accessOf(caller))), shown)
           )
         )
         .handle("steerRun", ({ path, payload }) =>
@@ -265,7 +268,7 @@ export const layer = (options: Options, limits: ApiLimits.Limits) =>
         )
         .handle("resumeRun", ({ path }) =>
           Effect.flatMap(Caller, (caller) =>
-            Effect.map(Refusals.ofRun(runs.resume(path.runId, accessOf(caller))), ApiModels.fromRecord)
+            Effect.map(Refusals.ofRun(runs.resume(path.runId, accessOf(caller))), shown)
           )
         )
         .handle("forkRun", ({ path, payload: { input, labels, step } }) =>
@@ -278,7 +281,7 @@ export const layer = (options: Options, limits: ApiLimits.Limits) =>
                   changes: changesOf(input, labels, options.policy?.(caller))
                 })
               ),
-              ApiModels.fromRecord
+              shown
             )
           )
         )
