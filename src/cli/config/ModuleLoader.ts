@@ -25,9 +25,8 @@ const resolve = (specifier: string, path: string): Option.Option<string> =>
     )
   )
 
-const importUrl = (url: string): Promise<Loaded> => import(/* @vite-ignore */ url) as Promise<Loaded>
-
-const importFile = (path: string): Promise<Loaded> => importUrl(NodeUrl.pathToFileURL(path).href)
+const importFile = (path: string): Promise<Loaded> =>
+  import(/* @vite-ignore */ NodeUrl.pathToFileURL(path).href) as Promise<Loaded>
 
 const reasonOf = (error: unknown, path: string): CliError => {
   const { code, message } = ErrorInfo.errorInfo(error)
@@ -40,11 +39,14 @@ const reasonOf = (error: unknown, path: string): CliError => {
   })
 }
 
-/** Lets this process import TypeScript with `tsx`, which leaves packages as they are: there is one `effect`. */
+/**
+ * Lets this process import TypeScript with `tsx`, which leaves packages as they are: there is one `effect`. `file` is
+ * what `require` finds; what `import` finds stands beside it.
+ */
 const registerTsx = (file: string): Effect.Effect<void, CliError> =>
-  Effect.try({
-    try: () => {
-      const { register }: Loaded = NodeModule.createRequire(file)(file)
+  Effect.tryPromise({
+    try: async () => {
+      const { register } = await importFile(file.replace(/\.cjs$/, ".mjs"))
       if (Predicate.isFunction(register)) register()
     },
     catch: (error) => reasonOf(error, file)
@@ -56,7 +58,7 @@ const hasTsx = process.execArgv.some((argument) => /(?:^|[\\/=])tsx\b/.test(argu
 const loadWithJiti = (jiti: string, path: string): Effect.Effect<Loaded, CliError> =>
   Effect.tryPromise({
     try: async () => {
-      const { createJiti } = await importUrl(NodeUrl.pathToFileURL(jiti).href)
+      const { createJiti } = await importFile(jiti)
       if (!Predicate.isFunction(createJiti)) throw new TypeError("jiti 2 is needed")
       const loader: unknown = createJiti(path, { interopDefault: false })
       return (await Reflect.get(Object(loader), "import").call(loader, path)) as Loaded

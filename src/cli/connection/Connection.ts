@@ -1,5 +1,5 @@
 /**
- * The agents that commands talk to: those of the configuration in this process, or those of a server. Both answer by the
+ * The agents that commands talk to: those of the configuration in this process, or those of a server. Both have the
  * same API.
  *
  * @private

@@ -73,7 +73,7 @@ export const follow = (
     const resumable = Effect.suspend(() => {
       printer?.clear()
       return ended.runId !== "" && connection.outlives && Option.isSome(connection.local)
-        ? Report.remark(`The run is not over. To go on: lexigram runs resume ${ended.runId}`)
+        ? Report.remark(`\nThe run is not over. To go on: lexigram runs resume ${ended.runId}`)
         : Effect.void
     })
     return events.pipe(

@@ -12,6 +12,7 @@ import * as Mailbox from "effect/Mailbox"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type * as Screen from "../terminal/Screen.js"
+import * as TerminalText from "../terminal/TerminalText.js"
 
 /**
  * @category models
@@ -26,6 +27,12 @@ export interface LineReader {
   readonly answer: (prompt: string) => Effect.Effect<Option.Option<string>>
   /** Waits for the key Escape. */
   readonly escaped: Effect.Effect<void>
+}
+
+interface Line {
+  readonly text: string
+  /** Whether it was seen while it was typed. */
+  readonly isShown: boolean
 }
 
 interface Key {
@@ -63,7 +70,7 @@ export const make = (
   history: ReadonlyArray<string> = []
 ): Effect.Effect<LineReader, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const lines = yield* Mailbox.make<string>()
+    const lines = yield* Mailbox.make<Line>()
     const escapes = yield* Mailbox.make<void>({ capacity: 1, strategy: "sliding" })
     let isMuted = true
     const mute = (): void => {
@@ -105,7 +112,7 @@ export const make = (
     const pasted: Array<string> = []
     readline.on("line", (line) => {
       if (keys.isPasting) pasted.push(line)
-      else lines.unsafeOffer([...pasted.splice(0), line].join("\n"))
+      else lines.unsafeOffer({ text: [...pasted.splice(0), line].join("\n"), isShown: !isMuted })
     })
     readline.on("SIGINT", () => {
       if (isMuted || readline.line === "") return interruptProcess()
@@ -121,7 +128,12 @@ export const make = (
           readline.setPrompt(prompt)
           readline.prompt(true)
         }
-        return Effect.option(lines.take)
+        return Effect.option(
+          Effect.map(lines.take, ({ isShown, text }) => {
+            if (isInteractive && !isShown) write(`${TerminalText.plain(text)}\n`)
+            return text
+          })
+        )
       }).pipe(Effect.ensuring(Effect.sync(mute)))
 
     const message = (prompt: string, before: string): Effect.Effect<Option.Option<string>> =>

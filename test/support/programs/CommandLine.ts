@@ -1,0 +1,4 @@
+/** The command line as a program. */
+import { Cli } from "effect-lexigram/cli"
+
+Cli.main(process.argv)
