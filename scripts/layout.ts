@@ -201,7 +201,9 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     webhook: "tells addresses of the end of runs and of the states of tasks, across processes"
   },
   {
-    "cli/config": "what the command line is about: the configuration module, the environment, the flags",
+    "cli/config": "what the command line is about: the configuration module, the environment, the flags"
+  },
+  {
     "cli/terminal": "what the command line writes, and to whom: people, programs, terminals"
   },
   {

@@ -9,6 +9,7 @@ import * as Command from "@effect/cli/Command"
 import * as ValidationError from "@effect/cli/ValidationError"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Cause from "effect/Cause"
+import type * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -26,7 +27,7 @@ const program = Command.run(LexigramCommand.command, {
   executable: "lexigram"
 })
 
-const failed = (cause: Cause.Cause<unknown>): Effect.Effect<ExitCode.ExitCode, never, Screen.Screen> =>
+const failed = (cause: Cause.Cause<unknown>): Effect.Effect<ExitCode.ExitCode, never, Screen.Screen | Report.Format> =>
   Effect.suspend(() => {
     const failure = Option.getOrElse(Cause.failureOption(cause), () => Cause.squash(cause))
     // It was written where it was found.
@@ -40,14 +41,49 @@ const logs = Layer.merge(
   Logger.minimumLogLevel(LogLevel.Warning)
 )
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+const colors = /\u001b\[[0-9;]*m/g
+
+/** The console of `@effect/cli`, which writes colours in any case. */
+const consoleOf = (screen: Screen.Service, console: Console.Console): Console.Console => {
+  const line = (values: ReadonlyArray<unknown>): string => {
+    const text = values.map(String).join(" ")
+    return `${screen.hasColors ? text : text.replace(colors, "")}\n`
+  }
+  return {
+    ...console,
+    log: (...values) => Effect.sync(() => screen.write(line(values))),
+    error: (...values) => Effect.sync(() => screen.note(line(values)))
+  }
+}
+
+/**
+ * Runs the command of the arguments on the screen in context, and returns the exit code.
+ *
+ * @category execution
+ */
+export const runOn = (
+  args: ReadonlyArray<string>
+): Effect.Effect<ExitCode.ExitCode, never, Screen.Screen | NodeContext.NodeContext> =>
+  Effect.gen(function* () {
+    const screen = yield* Screen.Screen
+    const console = yield* Effect.console
+    return yield* program(args).pipe(
+      Effect.as(ExitCode.codes.success),
+      Effect.catchAllCause((cause) =>
+        Cause.isInterruptedOnly(cause)
+          ? Effect.interrupt
+          : Effect.provideService(failed(cause), Report.Format, { isJson: args.includes("--json") })
+      ),
+      Effect.provide(CliConfig.layer({ showBuiltIns: false })),
+      Effect.withConsole(consoleOf(screen, console))
+    )
+  })
+
 /**
  * Runs the command of the arguments, and returns the exit code.
  *
  * @category execution
  */
 export const run = (args: ReadonlyArray<string>): Effect.Effect<ExitCode.ExitCode> =>
-  program(args).pipe(
-    Effect.as(ExitCode.codes.success),
-    Effect.catchAllCause((cause) => (Cause.isInterruptedOnly(cause) ? Effect.interrupt : failed(cause))),
-    Effect.provide(Layer.mergeAll(NodeContext.layer, Screen.layer, CliConfig.layer({ showBuiltIns: false }), logs))
-  )
+  Effect.provide(runOn(args), Layer.mergeAll(NodeContext.layer, Screen.layer, logs))

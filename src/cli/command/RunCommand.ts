@@ -7,7 +7,6 @@
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as AgentEvent from "../../domain/AgentEvent.js"
@@ -54,19 +53,20 @@ const nothingAsked = new CliError({
   hint: 'Write it behind the command: lexigram run "What is new?", or give it as the input'
 })
 
-/** The whole input of the process. */
-const readInput = Effect.flatMap(FileSystem.FileSystem, (fs) =>
-  Effect.mapError(
-    fs.readFileString("/dev/stdin"),
-    (cause) => new CliError({ reason: "file", message: "The input cannot be read", cause })
-  )
-)
+const unknownFlag = (flag: string): CliError =>
+  new CliError({
+    reason: "usage",
+    message: `The command has no flag ${flag.slice(0, 80)}`,
+    hint: "`lexigram run --help` lists them. A question that begins with a dash is given as the input"
+  })
 
 const questionOf = (words: ReadonlyArray<string>) =>
   Effect.gen(function* () {
-    const { isInteractive } = yield* Screen.Screen
+    const flag = words.find((word) => /^--?[a-z]/i.test(word))
+    if (flag !== undefined) return yield* unknownFlag(flag)
+    const { input, isInteractive } = yield* Screen.Screen
     const given = words.join(" ").trim()
-    const text = given !== "" && given !== "-" ? given : isInteractive ? "" : (yield* readInput).trim()
+    const text = given !== "" && given !== "-" ? given : isInteractive ? "" : (yield* input).trim()
     return text === "" ? yield* nothingAsked : text
   })
 
@@ -98,7 +98,7 @@ const run = ({ agent, json, session, stream, words, yes }: Input) =>
     const asks = screen.isInteractive && !yes && !json
     const decide = asks ? Decisions.ask(yield* LineReader.make(screen), screen) : Decisions.alone(yes)
     const onEvent = (event: AgentEvent.AgentEvent): void => {
-      if (json && stream) screen.write(`${JSON.stringify(event)}\n`)
+      if (json && stream) screen.write(`${Report.jsonOf(event)}\n`)
     }
     const ended = yield* Follow.follow(connection, Follow.start(connection, request), { decide, onEvent, printer })
     if (json && !stream) {
@@ -108,10 +108,7 @@ const run = ({ agent, json, session, stream, words, yes }: Input) =>
       }
       yield* Report.say(found.answer, () => "")
     }
-    if (!json) {
-      screen.write("\n")
-      if (screen.showsProgress) yield* Report.remark(RunPrinter.cost(totals))
-    }
+    if (screen.showsProgress && !json) yield* Report.remark(RunPrinter.cost(totals))
     if (ended.error !== undefined) return yield* Effect.fail({ _tag: ended.error.tag, ...ended.error })
   })
 

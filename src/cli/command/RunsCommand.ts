@@ -177,7 +177,6 @@ const resume = Command.make(
         printer
       })
       if (json) yield* Report.say(yield* client.api.runs.getRun({ path: { runId } }), details)
-      else screen.write("\n")
       if (ended.error !== undefined) return yield* Effect.fail({ _tag: ended.error.tag, ...ended.error })
     })
   )

@@ -7,6 +7,7 @@
 import * as NodeModule from "node:module"
 import * as NodePath from "node:path"
 import * as NodeUrl from "node:url"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
@@ -69,10 +70,10 @@ const loadWithJiti = (jiti: string, path: string): Effect.Effect<Loaded, CliErro
 const isTypeScript = (path: string): boolean => /\.[cm]?tsx?$/.test(path)
 
 /**
- * The exports of a module. TypeScript goes through `tsx` or, without it, `jiti`, whichever the application has; without
- * both through Node itself, where it strips types.
+ * The exports of a module of the application. TypeScript goes through `tsx` or, without it, `jiti`, whichever the
+ * application has; without both through Node itself, where it strips types.
  */
-export const load = (path: string): Effect.Effect<Loaded, CliError> => {
+const load = (path: string): Effect.Effect<Loaded, CliError> => {
   const plain = Effect.tryPromise({ try: () => importFile(path), catch: (error) => reasonOf(error, path) })
   if (!isTypeScript(path) || hasTsx) return plain
   const tsx = resolve("tsx/esm/api", path)
@@ -86,3 +87,12 @@ export const load = (path: string): Effect.Effect<Loaded, CliError> => {
     hint: "Install tsx: npm install --save-dev tsx"
   })
 }
+
+/**
+ * Loads a module by its absolute path.
+ *
+ * @category references
+ */
+export class ModuleLoader extends Context.Reference<ModuleLoader>()("effect-lexigram/cli/ModuleLoader", {
+  defaultValue: () => load
+}) {}

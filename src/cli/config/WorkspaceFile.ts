@@ -14,7 +14,7 @@ import * as Redacted from "effect/Redacted"
 import * as AgentDefinition from "../../agent/definition/AgentDefinition.js"
 import * as CliConfig from "./CliConfig.js"
 import { CliError } from "./CliError.js"
-import * as ModuleLoader from "./ModuleLoader.js"
+import { ModuleLoader } from "./ModuleLoader.js"
 import { type Flags, fileNames, type Setting, variables, Workspace } from "./Workspace.js"
 
 /** The value of a variable; one that is empty is as good as none. */
@@ -56,10 +56,12 @@ const noAgents = (file: string): CliError =>
     hint: "Name at least one in the `agents` of the configuration"
   })
 
+const loaded = (path: string) => Effect.flatMap(ModuleLoader, (load) => load(NodePath.resolve(path)))
+
 const load = (path: Option.Option<string>): Effect.Effect<CliConfig.CliConfig, CliError> =>
   Effect.gen(function* () {
     if (Option.isNone(path)) return yield* missing
-    const found = yield* ModuleLoader.load(NodePath.resolve(path.value))
+    const found = yield* loaded(path.value)
     if (!CliConfig.isCliConfig(found.default)) return yield* notOne(path.value)
     return found.default.agents.length === 0 ? yield* noAgents(path.value) : found.default
   })
@@ -92,7 +94,7 @@ export const layer = (flags: Flags): Layer.Layer<Workspace, never, FileSystem.Fi
  * @category accessors
  */
 export const agentsOf = (path: string): Effect.Effect<ReadonlyArray<AgentDefinition.Any>, CliError> =>
-  Effect.flatMap(ModuleLoader.load(NodePath.resolve(path)), (exports) => {
+  Effect.flatMap(loaded(path), (exports) => {
     const values = AgentDefinition.isAgent(exports.default) ? [exports.default] : Object.values(exports)
     const agents = values.filter(AgentDefinition.isAgent)
     return agents.length > 0

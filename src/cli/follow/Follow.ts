@@ -42,7 +42,7 @@ const decided = (
   connection: Connection,
   asked: Asked,
   decide: Decide
-): Effect.Effect<void, ApiError, Screen.Screen> => {
+): Effect.Effect<void, ApiError, Screen.Screen | Report.Format> => {
   const { decideApproval } = connection.client.api.approvals
   return Effect.flatMap(decide(asked), (payload) =>
     Effect.catchAll(
@@ -67,7 +67,7 @@ export const follow = (
   connection: Connection,
   events: Stream.Stream<AgentEvent.AgentEvent, ApiError>,
   { decide, onEvent, printer }: Options
-): Effect.Effect<Ended, ApiError, Screen.Screen> =>
+): Effect.Effect<Ended, ApiError, Screen.Screen | Report.Format> =>
   Effect.suspend(() => {
     let ended: Ended = { runId: "", error: undefined }
     const resumable = Effect.suspend(() => {

@@ -76,7 +76,7 @@ export class TerminalChat {
   }
 
   /** Until the person, or the input, ends it. */
-  readonly hold: Effect.Effect<void, unknown, Screen.Screen> = Effect.suspend(() =>
+  readonly hold: Effect.Effect<void, unknown, Screen.Screen | Report.Format> = Effect.suspend(() =>
     Effect.flatMap(this.reader.message(TerminalText.paint(this.screen, "bold", "> ")), (line) => {
       if (Option.isNone(line)) return Effect.sync(() => this.screen.isInteractive && this.screen.write("\n"))
       return Effect.flatMap(this.turn(line.value.trim()), (next) => (next === "end" ? Effect.void : this.hold))
@@ -84,31 +84,33 @@ export class TerminalChat {
   )
 
   /** A failure is said, and the conversation goes on. */
-  private turn(text: string): Effect.Effect<Next, unknown, Screen.Screen> {
+  private turn(text: string): Effect.Effect<Next, unknown, Screen.Screen | Report.Format> {
     if (text === "") return Effect.succeed("continue")
-    const done: Effect.Effect<Next, unknown, Screen.Screen> = text.startsWith("/")
+    const done: Effect.Effect<Next, unknown, Screen.Screen | Report.Format> = text.startsWith("/")
       ? this.command(text)
       : Effect.as(this.message(text), "continue")
     if (!this.screen.isInteractive) return done
     return Effect.catchAll(done, (error) => Effect.as(Report.failure(error), "continue"))
   }
 
-  private readonly made: Effect.Effect<Option.Option<string>, unknown, Screen.Screen> = Effect.suspend(() => {
-    if (Option.isSome(this.session) || !this.keeps) return Effect.succeed(this.session)
-    return Effect.catchAll(
-      Effect.map(this.connection.client.api.sessions.createSession({ payload: {} }), ({ id }) => {
-        this.session = Option.some(id)
-        return this.session
-      }),
-      (error) => {
-        if ((error as { readonly reason?: unknown }).reason !== "unsupported") return Effect.fail(error)
-        this.keeps = false
-        return Effect.as(Report.remark("The application keeps no sessions: every message stands alone."), UNMADE)
-      }
-    )
-  })
+  private readonly made: Effect.Effect<Option.Option<string>, unknown, Screen.Screen | Report.Format> = Effect.suspend(
+    () => {
+      if (Option.isSome(this.session) || !this.keeps) return Effect.succeed(this.session)
+      return Effect.catchAll(
+        Effect.map(this.connection.client.api.sessions.createSession({ payload: {} }), ({ id }) => {
+          this.session = Option.some(id)
+          return this.session
+        }),
+        (error) => {
+          if ((error as { readonly reason?: unknown }).reason !== "unsupported") return Effect.fail(error)
+          this.keeps = false
+          return Effect.as(Report.remark("The application keeps no sessions: every message stands alone."), UNMADE)
+        }
+      )
+    }
+  )
 
-  private message(input: string): Effect.Effect<void, unknown, Screen.Screen> {
+  private message(input: string): Effect.Effect<void, unknown, Screen.Screen | Report.Format> {
     return Effect.scoped(
       Effect.gen(this, function* () {
         const { connection, reader, screen } = this
@@ -135,13 +137,12 @@ export class TerminalChat {
         if (screen.isInteractive) yield* Effect.forkScoped(Effect.forever(escape))
         const ended = yield* Follow.follow(connection, events, options)
         printer.clear()
-        if (ended.error === undefined) return screen.isInteractive ? undefined : screen.write("\n")
-        return yield* Effect.fail({ _tag: ended.error.tag, ...ended.error })
+        if (ended.error !== undefined) return yield* Effect.fail({ _tag: ended.error.tag, ...ended.error })
       })
     )
   }
 
-  private command(text: string): Effect.Effect<Next, unknown, Screen.Screen> {
+  private command(text: string): Effect.Effect<Next, unknown, Screen.Screen | Report.Format> {
     const [name = "", ...words] = text.split(/\s+/)
     const argument = words.join(" ")
     switch (name) {
@@ -203,7 +204,7 @@ export class TerminalChat {
     )
   )
 
-  private ofSession(command: string, argument: string): Effect.Effect<Next, unknown, Screen.Screen> {
+  private ofSession(command: string, argument: string): Effect.Effect<Next, unknown, Screen.Screen | Report.Format> {
     if (Option.isNone(this.session)) return this.say(["There is no conversation yet."])
     const { sessions } = this.connection.client.api
     const path = { sessionId: SessionId.make(this.session.value) }

@@ -7,7 +7,6 @@
 import * as ConfigError from "effect/ConfigError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as ErrorInfo from "../../domain/ErrorInfo.js"
 import * as Screen from "./Screen.js"
 import * as TerminalText from "./TerminalText.js"
@@ -25,8 +24,12 @@ export interface Service {
  */
 export class Format extends Context.Tag("effect-lexigram/cli/Format")<Format, Service>() {}
 
-/** JSON in one line: control characters are escaped in it. Others that a terminal obeys are, too. */
-const jsonOf = (value: unknown): string =>
+/**
+ * JSON in one line: control characters are escaped in it, and others that a terminal obeys.
+ *
+ * @category conversions
+ */
+export const jsonOf = (value: unknown): string =>
   (JSON.stringify(value) ?? "null").replace(
     /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
@@ -62,14 +65,14 @@ export const remark = (text: string): Effect.Effect<void, never, Screen.Screen> 
  *
  * @category constructors
  */
-export const failure = (error: unknown): Effect.Effect<void, never, Screen.Screen> =>
+export const failure = (error: unknown): Effect.Effect<void, never, Screen.Screen | Format> =>
   Effect.gen(function* () {
     const screen = yield* Screen.Screen
-    const format = yield* Effect.serviceOption(Format)
+    const { isJson } = yield* Format
     const { code, hint, message, tag } = ErrorInfo.errorInfo(error)
     // A ConfigError names its variable in its text alone.
     const said = ConfigError.isConfigError(error) ? String(error) : message
-    if (Option.isSome(format) && format.value.isJson) {
+    if (isJson) {
       return screen.note(`${jsonOf({ error: { tag, code, message: said, hint } })}\n`)
     }
     const name = code === undefined ? tag : `${tag} (${code})`

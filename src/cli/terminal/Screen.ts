@@ -1,5 +1,5 @@
 /**
- * Where commands write: answers to the output, and what goes on meanwhile to the error output.
+ * Where commands write: answers to the output, and what goes on meanwhile to the error output. And their input.
  *
  * @private
  * @since 0.1.0
@@ -8,6 +8,9 @@ import * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
+import * as Stream from "effect/Stream"
+import { CliError } from "../config/CliError.js"
 
 /**
  * @category models
@@ -17,6 +20,8 @@ export interface Service {
   readonly write: (text: string) => void
   /** To the error output, as it is. */
   readonly note: (text: string) => void
+  /** The whole input, as text. */
+  readonly input: Effect.Effect<string, CliError>
   /** Whether a person reads the output and can be asked. */
   readonly isInteractive: boolean
   /** Whether a person sees the error output, so that progress may be shown. */
@@ -30,6 +35,9 @@ export interface Service {
  * @category tags
  */
 export class Screen extends Context.Tag("effect-lexigram/cli/Screen")<Screen, Service>() {}
+
+const unreadable = (cause: unknown): CliError =>
+  new CliError({ reason: "file", message: "The input cannot be read", cause })
 
 const flag = (name: string) => Effect.orDie(Config.string(name).pipe(Config.withDefault("")))
 
@@ -60,6 +68,11 @@ export const layer: Layer.Layer<Screen> = Layer.scoped(
     return {
       write: (text) => void stdout.write(text),
       note: (text) => void stderr.write(text),
+      input: Stream.fromAsyncIterable(stdin, unreadable).pipe(
+        Stream.mapEffect((bytes) => (Predicate.isUint8Array(bytes) ? Effect.succeed(bytes) : unreadable(bytes))),
+        Stream.decodeText(),
+        Stream.mkString
+      ),
       isInteractive: stdin.isTTY === true && stdout.isTTY === true,
       showsProgress: stderr.isTTY === true && term !== "dumb",
       hasColors: noColor === "" && ((forced !== "" && forced !== "0") || (stdout.isTTY === true && term !== "dumb")),
