@@ -77,9 +77,9 @@ export interface Service {
    */
   readonly append: (id: string, entry: Entry) => Effect.Effect<void, ExperimentStoreError>
   /**
-   * The entries in the order of their appending, each trial with at most one end. A reader that goes on after a position
-   * misses no entry, whoever appended it and when. It may get another end of a trial than an earlier read: the first
-   * counts. Fails with `unknown` as `append`, and with `cursor` for a text that is no position.
+   * The entries in the order of their appending, each trial with at most one end. A reader that goes on after a
+   * position misses no entry, whoever appended it and when. It may get another end of a trial than an earlier read: the
+   * first counts. Fails with `unknown` as `append`, and with `cursor` for a text that is no position.
    */
   readonly read: (id: string, options?: ReadOptions | undefined) => Stream.Stream<Placed, ExperimentStoreError>
   /** Removes an experiment with all its entries; returns whether it was there. */
