@@ -30,7 +30,7 @@ const { counted, name } = TraceWords
  * @category models
  */
 export interface HtmlOptions {
-  /** Shows outputs, reasons, comments of people and messages of errors, without what looks like a key. Default false. */
+  /** Shows outputs, reasons, comments and messages of errors, without what looks like a key. Default false. */
   readonly content?: boolean | undefined
   /** The most characters of one content. Default 2,000. */
   readonly maxCharacters?: number | undefined
