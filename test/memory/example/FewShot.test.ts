@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
+import * as Layer from "effect/Layer"
 import type { EntryId } from "../../../src/domain/Ids.js"
 import * as Dataset from "../../../src/eval/dataset/Dataset.js"
 import * as Experiment from "../../../src/eval/Experiment.js"
@@ -13,6 +14,8 @@ import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import * as FewShot from "../../../src/memory/example/FewShot.js"
 import * as InMemoryMemoryStore from "../../../src/memory/search/InMemoryMemoryStore.js"
+import * as SqlMemoryStore from "../../../src/persistence/memory/SqlMemoryStore.js"
+import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import * as HostileText from "../../trace/HostileText.js"
 
 const example = (id: string, input: string, output = `of ${id}`): FewShot.Example => ({ id, input, output })
@@ -163,30 +166,36 @@ describe("FewShot.select", () => {
     })
   )
 
-  it.effect("finds the examples of an owner in a memory store, and nothing else of it", () =>
-    Effect.gen(function* () {
-      const mine = yield* FewShot.fromStore("examples of mine")
-      const yours = yield* FewShot.fromStore("examples of yours")
-      yield* FewShot.add(mine, parcels)
-      yield* FewShot.add(mine, [example("late", "My parcel is late", "another answer")])
-      yield* FewShot.add(yours, [example("yours", "My parcel is late, too")])
-      yield* mine.store.store(
-        MemoryEntry.make({
-          id: "memory" as EntryId,
-          ownerId: mine.ownerId,
-          content: "My parcel is late, said the user",
-          role: "user",
-          timestamp: 0
-        })
-      )
-      const chosen = yield* FewShot.select(mine, { query: "parcel is late", limit: 10, keepSame: true })
-      assert.sameMembers(ids(chosen), ids(parcels))
-      assert.strictEqual(chosen.find(({ id }) => id === "late")?.output, "another answer")
-      yield* mine.store.delete(mine.ownerId, "late" as EntryId)
-      assert.lengthOf(yield* FewShot.select(mine, { query: "parcel is late", limit: 10 }), 4)
-      assert.deepStrictEqual(ids(yield* FewShot.select(yours, { query: "late" })), ["yours"])
-    }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
-  )
+  const inStore = Effect.gen(function* () {
+    const mine = yield* FewShot.fromStore("examples of mine")
+    const yours = yield* FewShot.fromStore("examples of yours")
+    yield* FewShot.add(mine, parcels)
+    yield* FewShot.add(mine, [example("late", "My parcel is late", "another answer")])
+    yield* FewShot.add(yours, [example("yours", "My parcel is late, too")])
+    yield* mine.store.store(
+      MemoryEntry.make({
+        id: "memory" as EntryId,
+        ownerId: mine.ownerId,
+        content: "My parcel is late, said the user",
+        role: "user",
+        timestamp: 0
+      })
+    )
+    const chosen = yield* FewShot.select(mine, { query: "parcel is late", limit: 10, keepSame: true })
+    assert.sameMembers(ids(chosen), ids(parcels))
+    assert.strictEqual(chosen.find(({ id }) => id === "late")?.output, "another answer")
+    yield* mine.store.delete(mine.ownerId, "late" as EntryId)
+    assert.lengthOf(yield* FewShot.select(mine, { query: "parcel is late", limit: 10 }), 4)
+    assert.deepStrictEqual(ids(yield* FewShot.select(yours, { query: "late" })), ["yours"])
+  })
+  for (const [where, layer] of [
+    ["in this process", InMemoryMemoryStore.layer()],
+    ["in a database", SqlMemoryStore.layerMigrated().pipe(Layer.provide(SqliteClient.layer({ file: ":memory:" })))]
+  ] as const) {
+    it.effect(`finds the examples of an owner in a memory store ${where}, and nothing else of it`, () =>
+      Effect.provide(inStore, layer)
+    )
+  }
 
   it.effect("refuses options out of their bounds, and examples that no store can hold", () =>
     Effect.gen(function* () {
