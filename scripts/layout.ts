@@ -101,6 +101,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "mcp/auth": "OAuth of MCP clients, and the port of their tokens",
     "memory/cache": "a memory store on a cache",
     "memory/episodic": "episodes and their summaries",
+    "memory/example": "examples of prompts, chosen by their likeness to an input",
     "memory/procedural": "procedures that worked before",
     "memory/rerank": "orders results by a model",
     "memory/statement": "reads facts from plain sentences: verbs, tenses, times, corrections",

@@ -111,6 +111,7 @@ export const table = {
   LEX_ERR_MEM_010: "FactExtractionError",
   LEX_ERR_MEM_100: "MemoryToolError",
   LEX_ERR_MEM_101: "ImportanceError",
+  LEX_ERR_MEM_102: "FewShotError",
   LEX_ERR_SES_001: "SessionError",
   LEX_ERR_SES_002: "TaskCancelledError",
   LEX_ERR_SES_003: "TaskError",

@@ -12,7 +12,7 @@ import { AgentConfigurationError } from "../agent/definition/AgentError.js"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
-import type * as RunJournal from "../observability/journal/RunJournal.js"
+import * as RunJournal from "../observability/journal/RunJournal.js"
 import * as Run from "../observability/Run.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as RunLogWriter from "../observability/RunLogWriter.js"
@@ -30,9 +30,6 @@ const isUnplaced: ReadonlySet<AgentEvent["_tag"]> = new Set([
   "ToolProgress",
   "ProviderToolUsed"
 ])
-
-/** Deltas are numbered and not kept, so a run that goes on elsewhere begins above any number that a reader may have. */
-const GAP = 1_048_576
 
 /** Events of a page. */
 const PAGE = 1000
@@ -169,7 +166,7 @@ export const make = (
     return numbers
   }
   const remember = (numbers: Numbers, event: AgentEvent): void => {
-    numbers.next = event.seq + GAP
+    numbers.next = event.seq + RunJournal.ATTEMPT_GAP
     if (event.place === undefined) return
     numbers.known.set(event.place, event)
     enter(inside, event)

@@ -210,7 +210,7 @@ const loaded = (
 ): Effect.Effect<ExperimentFold.Fold, ExperimentStoreError.ExperimentStoreError> => {
   const fold = ExperimentFold.make()
   return Effect.as(
-    Stream.runForEach(store.read(id), (entry) => Effect.sync(() => fold.push(entry))),
+    Stream.runForEach(store.read(id), ({ entry }) => Effect.sync(() => fold.push(entry))),
     fold
   )
 }

@@ -238,7 +238,14 @@ const amongPeople = (outputs: ReadonlyArray<ReadonlyArray<Label>>): Statistics.R
   return Agreement.krippendorffAlpha(raters, "interval")
 }
 
-const groupsOf = (labels: ReadonlyArray<Label>): ReadonlyMap<string, ReadonlyArray<Label>> => {
+/**
+ * Labels by the `keyOf` of their trials.
+ *
+ * @since 0.1.0
+ * @category conversions
+ * @internal
+ */
+export const byTrial = (labels: ReadonlyArray<Label>): ReadonlyMap<string, ReadonlyArray<Label>> => {
   const groups = new Map<string, Array<Label>>()
   for (const label of labels) {
     const key = keyOf(label.trial)
@@ -268,7 +275,7 @@ export const agreement = (
   if (!(threshold >= 0 && threshold <= 1)) {
     return Statistics.refuse(name, `the threshold is ${threshold}`, "Give a number from 0 to 1.")
   }
-  const groups = groupsOf(
+  const groups = byTrial(
     labels.filter((label) => label.scorer === scorer && (variant === undefined || label.trial.variant === variant))
   )
   const pairs = finished.flatMap(({ result, trial }): ReadonlyArray<Pair> => {

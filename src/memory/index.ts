@@ -263,6 +263,13 @@ export * as FactStore from "./facts/FactStore.js"
 export * as FactVectors from "./semantic/FactVectors.js"
 
 /**
+ * Chooses examples for a prompt: those whose inputs are most like the input of the task, and unlike each other.
+ *
+ * @since 0.1.0
+ */
+export * as FewShot from "./example/FewShot.js"
+
+/**
  * The history compactor port: fits the history of a conversation into a token budget by summarizing its older turns.
  *
  * @since 0.1.0

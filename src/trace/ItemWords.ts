@@ -218,6 +218,14 @@ export const describe = (item: Model.Item): Described => {
         tone: "plain",
         parts: parts({ [item.isEnd ? "update" : "value"]: item.value })
       }
+    case "Resumed":
+      return {
+        kind: "resumed",
+        title: `attempt ${number(item.attempt)}`,
+        facts: [`after ${TraceWords.duration(item.pauseMs)} without events`],
+        tone: "plain",
+        parts: []
+      }
     case "Degraded":
       return degraded(item)
   }

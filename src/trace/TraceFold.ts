@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import type { AgentEvent, Of, PlanStep } from "../domain/AgentEvent.js"
+import * as RunJournal from "../observability/journal/RunJournal.js"
 import * as TraceCalls from "./TraceCalls.js"
 import * as TraceContent from "./TraceContent.js"
 import * as TraceFailure from "./TraceFailure.js"
@@ -33,6 +34,7 @@ export class RunFold {
   private readonly counts = new Map<Model.Issue["kind"], number>()
   private first: AgentEvent | undefined
   private last: AgentEvent | undefined
+  private attempts = 1
   private hasStart = false
   private state: Model.Run["state"] = "open"
   private durationMs: number | undefined
@@ -56,8 +58,17 @@ export class RunFold {
       return
     }
     this.first ??= event
+    this.resume(event)
     this.last = event
     if (!this.takeRun(event) && !this.takeText(event) && !this.calls.take(event)) this.takeOther(event)
+  }
+
+  /** Another attempt leaves a gap between the numbers of events. */
+  private resume({ at, seq }: AgentEvent): void {
+    if (this.last === undefined || seq - this.last.seq < RunJournal.ATTEMPT_GAP) return
+    this.attempts++
+    const pauseMs = Math.max(0, at - this.last.at)
+    this.items.push({ _tag: "Resumed", at, seq, attempt: this.attempts, pauseMs })
   }
 
   /** The begin and the end. */
@@ -238,6 +249,7 @@ export class RunFold {
         runId: first.runId,
         parentRunId: first.parentRunId,
         agent: first.agent,
+        attempts: this.attempts,
         state: this.state,
         startedAt: first.at,
         endedAt: last.at,

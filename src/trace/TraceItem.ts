@@ -276,6 +276,19 @@ export interface Node extends ItemBase {
 }
 
 /**
+ * A durable run went on in another attempt: its process had ended, or it had slept. `attempt` counts from 2, and
+ * `pauseMs` is the time without events before. Attempts that kept no event are not known.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Resumed extends ItemBase {
+  readonly _tag: "Resumed"
+  readonly attempt: number
+  readonly pauseMs: number
+}
+
+/**
  * Something failed and the run went on; `attempt` is the number of the next attempt if it was a model call that is
  * retried.
  *

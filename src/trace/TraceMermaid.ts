@@ -186,6 +186,7 @@ class Sequence {
       }
       case "Guard":
       case "Degraded":
+      case "Resumed":
       case "Critique":
       case "Compensation":
       case "Rejected":

@@ -49,6 +49,7 @@ export type Item =
   | TraceItem.Critique
   | TraceItem.PlanChange
   | TraceItem.Node
+  | TraceItem.Resumed
   | TraceItem.Degraded
 
 /**
@@ -119,6 +120,8 @@ export interface Run {
   readonly model?: string | undefined
   readonly session?: Content | undefined
   readonly user?: Content | undefined
+  /** Attempts whose events there are: 1, and more for a durable run that went on after a crash or a sleep. */
+  readonly attempts: number
   /** `open`: the events have no end. */
   readonly state: "completed" | "failed" | "interrupted" | "open"
   readonly startedAt: number

@@ -59,7 +59,7 @@ ${show([{ label: "message", content: failure.message }])}
 const cell = (label: string, value: string, more?: string | undefined): Html =>
   html`<div><dt>${label}</dt><dd>${value}${more !== undefined && more !== "" && html`<small>${more}</small>`}</dd></div>`
 
-const totals = ({ durationMs, total }: Model.Run): Html => {
+const totals = ({ attempts, durationMs, total }: Model.Run): Html => {
   const [tokens = "not reported", ...more] = TraceWords.tokens(total.usage)
   const calls = [
     ...(total.cutOffCalls > 0 ? [`${number(total.cutOffCalls)} cut off`] : []),
@@ -67,7 +67,7 @@ const totals = ({ durationMs, total }: Model.Run): Html => {
     ...(total.retries > 0 ? [counted(total.retries, "retry", "retries")] : [])
   ]
   return html`<dl class="totals">
-${cell("Duration", TraceWords.duration(durationMs))}
+${cell("Duration", TraceWords.duration(durationMs), attempts > 1 ? counted(attempts, "attempt") : "")}
 ${cell("Model calls", number(total.modelCalls), calls.join(", "))}
 ${cell("Tokens, in → out", tokens, more.join(", "))}
 ${cell("Cost", ...TraceWords.cost(total))}

@@ -114,14 +114,15 @@ class Writer {
 
   head(run: Model.Run, depth: number): void {
     const indent = 2 * Math.min(depth, deepest)
-    const { agent, durationMs, error, model, provider, runId, startedAt, strategy } = run
+    const { agent, attempts, durationMs, error, model, provider, runId, startedAt, strategy } = run
     const asked = [strategy, [provider, model].filter((part) => part !== undefined).join("/")].filter(
       (part) => part !== ""
     )
     const by = asked.length === 0 ? "" : ` (${asked.map((part) => TraceWords.name(part)).join(", ")})`
     this.line(`run ${TraceWords.name(runId)} of ${TraceWords.name(agent)}${by}`, indent)
     const took = `${TraceWords.state(run)} in ${TraceWords.duration(durationMs)}`
-    this.line(`${took}, begun ${Excerpt.time(startedAt)}`, indent + 2)
+    const tries = attempts === 1 ? "" : `, in ${TraceWords.counted(attempts, "attempt")}`
+    this.line(`${took}${tries}, begun ${Excerpt.time(startedAt)}`, indent + 2)
     this.line(TraceWords.totals(run.total).join(" · "), indent + 2)
     const { answer, input, output, session, user } = run
     this.parts(TraceWords.parts({ user, session, input, answer, output }), indent + 2)

@@ -1,17 +1,18 @@
 /** Results of experiments that were never run. */
 import type { Results } from "../../src/eval/Experiment.js"
 import * as ExperimentFold from "../../src/eval/record/ExperimentFold.js"
-import type { TrialResult } from "../../src/eval/record/ExperimentRecord.js"
+import type { Label, TrialResult } from "../../src/eval/record/ExperimentRecord.js"
 
 export interface Given {
   readonly id?: string
   readonly version?: string
   readonly scorers?: ReadonlyArray<string>
   /** What each variant gave: a case each, with a list of its repetitions, each a score or what it gave. */
+  readonly labels?: ReadonlyArray<Label>
   readonly variants: Readonly<Record<string, ReadonlyArray<ReadonlyArray<number | Partial<TrialResult>>>>>
 }
 
-export const results = ({ id = "e", scorers = ["exact"], variants, version = "v" }: Given): Results => {
+export const results = ({ id = "e", labels = [], scorers = ["exact"], variants, version = "v" }: Given): Results => {
   const fold = ExperimentFold.make()
   const names = Object.keys(variants)
   const cases = Math.max(...Object.values(variants).map((all) => all.length))
@@ -26,6 +27,7 @@ export const results = ({ id = "e", scorers = ["exact"], variants, version = "v"
       })
     })
   }
+  for (const label of labels) fold.push({ _tag: "Labelled", ...label })
   return {
     header: {
       id,

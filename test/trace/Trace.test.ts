@@ -248,6 +248,32 @@ describe("Trace", () => {
     assert.deepStrictEqual(Trace.fromEvents([]), { runs: [], issues: [{ kind: "empty", count: 1 }] })
   })
 
+  it("tells attempts by the gaps between numbers, and by nothing less", () => {
+    const events = RunEvents.of("run", [
+      { _tag: "Started", input: "", strategy: "react" },
+      { _tag: "Thought", text: "one", step: 1 },
+      { _tag: "Thought", text: "two", step: 2 },
+      { _tag: "Thought", text: "three", step: 3 }
+    ])
+    const traced = (seqs: ReadonlyArray<number>) => {
+      const given = events.map((event, index) => ({ ...event, seq: seqs[index] ?? index, at: 10 * index }))
+      const [run] = Trace.fromEvents(given.toReversed()).runs
+      const resumed = run?.items.flatMap((item) => (item._tag === "Resumed" ? [item] : []))
+      return [run?.attempts, resumed?.map(({ attempt, pauseMs }) => [attempt, pauseMs])]
+    }
+    const gap = 1_048_576
+    assert.deepStrictEqual(traced([0, 1, gap, 2 * gap - 1]), [1, []])
+    assert.deepStrictEqual(traced([0, 1, gap + 1, gap + 2]), [2, [[2, 10]]])
+    assert.deepStrictEqual(traced([gap, 2 * gap, 3 * gap, 1e300]), [
+      4,
+      [
+        [2, 10],
+        [3, 10],
+        [4, 10]
+      ]
+    ])
+  })
+
   it("breaks circles of runs, and takes runs that are nested deep", () => {
     const started = { _tag: "Started", input: "", strategy: "react" }
     const circle = ["a", "b", "c"].flatMap((runId, at, all) =>

@@ -30,7 +30,8 @@ import * as RunScoring from "./RunScoring.js"
 export interface Options<R> {
   /**
    * The id of the experiment that keeps the scores, 1 to 256 characters. Processes with the same id share the work.
-   * Take another one from time to time, such as one a month: each poll that finds runs reads all entries.
+   * Each process reads the entries once, and keeps the trials of the experiment in memory: take another id from time to
+   * time, such as one a month.
    */
   readonly id: string
   /** The agents whose runs are scored: the variants of the experiment. 1 to 100. */
@@ -122,9 +123,9 @@ const placeOf = (runId: string): number => Number.parseInt(Sha256.hex(runId).sli
  * variant is its agent; one that failed has 0 of every scorer, and one that was interrupted has none. `Experiment.load`
  * reads the results, whose `attempts` count the claims of processes.
  *
- * Processes that share an experiment score a run once. Its scoring may be paid twice if a process is killed meanwhile,
- * or if two write at the same instant to a database that numbers entries before it shows them. Scorers and stores that
- * fail are logged, and the work goes on. Fails if an option is not valid, or another experiment has the id.
+ * Processes that share an experiment score a run once. Its scoring may be paid twice if a process is killed meanwhile.
+ * Scorers and stores that fail are logged, and the work goes on. Fails if an option is not valid, or another experiment
+ * has the id.
  *
  * @since 0.1.0
  * @category constructors

@@ -98,6 +98,8 @@ export interface Ports {
 export class RunScoring<R> {
   private costUsd = 0
   private claims: RunClaims
+  /** The position of the last entry that the claims know. */
+  private position: string | undefined = undefined
   private readonly scorers: ReadonlyArray<Scorer.Scorer<string, any, undefined, R>>
   /** Runs whose log or claims could not be read or written. */
   private backlog: ReadonlyArray<RunRecord> = []
@@ -120,17 +122,27 @@ export class RunScoring<R> {
     return this.costUsd >= this.settings.maxCostUsd
   }
 
-  /** Reads what the entries say of claims and costs. */
-  readonly load: Effect.Effect<void, ExperimentStoreError> = Effect.suspend(() => {
-    const claims = this.noClaims()
-    return Effect.map(
-      Stream.runForEach(this.ports.store.read(this.settings.id), (entry) => Effect.sync(() => claims.push(entry))),
-      () => {
-        this.claims = claims
-        this.costUsd = Math.max(this.costUsd, claims.costUsd)
-      }
+  /** Reads what the entries since the last time say of claims and costs. */
+  readonly load: Effect.Effect<void, ExperimentStoreError> = Effect.suspend(() =>
+    Stream.runForEach(this.ports.store.read(this.settings.id, { after: this.position }), ({ entry, position }) =>
+      Effect.sync(() => {
+        this.claims.push(entry)
+        this.position = position
+        this.costUsd = Math.max(this.costUsd, this.claims.costUsd)
+      })
     )
-  })
+  ).pipe(
+    Effect.catchIf(
+      // The experiment was removed, and is another one now.
+      ({ reason }) => reason === "cursor" && this.position !== undefined,
+      () =>
+        Effect.suspend(() => {
+          this.claims = this.noClaims()
+          this.position = undefined
+          return this.load
+        })
+    )
+  )
 
   private resultOf({ response }: RunContent.RecordedRun): Effect.Effect<TrialResult, never, R> {
     const { costUsd, durationMs, error, input, modelCalls, output, runId, usage } = response

@@ -1,5 +1,5 @@
 /**
- * Pages of experiments: what every store of experiments does in the same way.
+ * Pages of experiments and positions of entries: what every store of experiments does in the same way.
  *
  * @private
  * @since 0.1.0
@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import { count } from "../../internal/Count.js"
 import type { Header } from "./ExperimentRecord.js"
-import type { Filter, Page } from "./ExperimentStore.js"
+import type { Filter, Page, ReadOptions } from "./ExperimentStore.js"
 import { ExperimentStoreError } from "./ExperimentStoreError.js"
 
 /** The place of an experiment in a list. */
@@ -46,6 +46,19 @@ export const fromCursor = ({ cursor }: Filter): Effect.Effect<Place | undefined,
       )
     : Effect.succeed(place)
 }
+
+/** The number that a position is, 0 for the beginning; the error `cursor` for any other text. */
+export const fromPosition = ({ after }: ReadOptions): Effect.Effect<number, ExperimentStoreError> => {
+  if (after === undefined) return Effect.succeed(0)
+  return /^(0|[1-9][0-9]{0,14})$/.test(after) ? Effect.succeed(Number(after)) : Effect.fail(noPosition())
+}
+
+export const noPosition = (): ExperimentStoreError =>
+  new ExperimentStoreError({
+    reason: "cursor",
+    message: "`after` is no position of an entry of this experiment",
+    hint: "Use `position` of an entry as it is, and read from the beginning if the experiment was removed meanwhile"
+  })
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 

@@ -36,6 +36,27 @@ export interface Page {
 }
 
 /**
+ * An entry and its place in the experiment.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Placed {
+  readonly entry: Entry
+  /** Where to go on after it (`after`). It holds for this store and this experiment until the experiment is removed. */
+  readonly position: string
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ReadOptions {
+  /** The `position` of an entry: those after it are read, at a cost that does not grow with those before. */
+  readonly after?: string | undefined
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -55,8 +76,12 @@ export interface Service {
    * error `unknown` if there is no such experiment.
    */
   readonly append: (id: string, entry: Entry) => Effect.Effect<void, ExperimentStoreError>
-  /** The entries in the order of their appending, each trial with at most one end. Fails with `unknown` as `append`. */
-  readonly read: (id: string) => Stream.Stream<Entry, ExperimentStoreError>
+  /**
+   * The entries in the order of their appending, each trial with at most one end. A reader that goes on after a
+   * position misses no entry, whoever appended it and when. It may get another end of a trial than an earlier read: the
+   * first counts. Fails with `unknown` as `append`, and with `cursor` for a text that is no position.
+   */
+  readonly read: (id: string, options?: ReadOptions | undefined) => Stream.Stream<Placed, ExperimentStoreError>
   /** Removes an experiment with all its entries; returns whether it was there. */
   readonly remove: (id: string) => Effect.Effect<boolean, ExperimentStoreError>
 }

@@ -11,7 +11,7 @@ const NAME = "effect-lexigram/eval/ExperimentStoreError"
 /**
  * - `conflict`: another experiment has this id
  * - `unknown`: no experiment has this id
- * - `cursor`: no page begins there
+ * - `cursor`: no page begins there, or no entry has this position
  * - `storage`: experiments could not be read or written
  *
  * @since 0.1.0

@@ -58,7 +58,17 @@ export const make = (): ExperimentStore.Service => {
         }
         entries.push(entry)
       }),
-    read: (id) => Stream.unwrap(Effect.map(known(id), ({ entries }) => Stream.fromIterable(entries.slice()))),
+    read: (id, options = {}) =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          const { entries } = yield* known(id)
+          const from = yield* ExperimentPage.fromPosition(options)
+          if (from > entries.length) return yield* ExperimentPage.noPosition()
+          return Stream.fromIterable(
+            entries.slice(from).map((entry, index) => ({ entry, position: `${from + index + 1}` }))
+          )
+        })
+      ),
     remove: (id) => Effect.sync(() => experiments.delete(id))
   }
 }

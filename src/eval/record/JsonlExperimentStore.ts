@@ -18,8 +18,10 @@ import * as ExperimentPage from "./ExperimentPage.js"
 import { Entry, Header, keyOf } from "./ExperimentRecord.js"
 import * as ExperimentStore from "./ExperimentStore.js"
 import * as StoreErrors from "./ExperimentStoreError.js"
+import * as PlacedLines from "./PlacedLines.js"
 
 type ExperimentStoreError = StoreErrors.ExperimentStoreError
+type Placed = ExperimentStore.Placed
 
 /**
  * @since 0.1.0
@@ -61,8 +63,12 @@ class Files {
 
   readonly fileOf = (id: string): string => this.path.join(this.folder, `${Sha256.hex(Sha256.utf16(id))}.jsonl`)
 
-  readonly lines = (file: string): Stream.Stream<string, ExperimentStoreError> =>
-    this.fs.stream(file).pipe(Stream.decodeText(), Stream.splitLines, Stream.mapError(failed))
+  /** What follows a number of bytes: the rest of the line there, then whole lines. */
+  readonly lines = (file: string, from: number): Stream.Stream<PlacedLines.PlacedLine, ExperimentStoreError> =>
+    PlacedLines.split(Stream.mapError(this.fs.stream(file, { offset: FileSystem.Size(from) }), failed), from)
+
+  readonly size = (file: string): Effect.Effect<number, ExperimentStoreError> =>
+    Effect.mapBoth(this.fs.stat(file), { onSuccess: ({ size }) => Number(size), onFailure: failed })
 
   /** The experiment of a file; none if there is no file. */
   readonly header = (file: string): Effect.Effect<Option.Option<Header>, ExperimentStoreError> =>
@@ -114,19 +120,19 @@ class Files {
   )
 }
 
-const entriesOf = (files: Files, id: string): Stream.Stream<Entry, ExperimentStoreError> => {
-  const file = files.fileOf(id)
+/** The position of an entry is the end of its line, which the line break of the next one follows. */
+const entriesOf = (files: Files, file: string, from: number): Stream.Stream<Placed, ExperimentStoreError> => {
   const ended = new Set<string>()
-  return files.lines(file).pipe(
+  return files.lines(file, from).pipe(
     Stream.drop(1),
-    Stream.filterMap(parse),
-    Stream.mapEffect((value) =>
+    Stream.filterMap(({ end, text }) => Option.map(parse(text), (value) => ({ position: `${end}`, value }))),
+    Stream.mapEffect(({ position, value }) =>
       Option.match(decodeEntry(value), {
         onNone: () => unreadable(file, "an entry of another form"),
-        onSome: (entry) => Effect.succeed(entry)
+        onSome: (entry) => Effect.succeed({ entry, position })
       })
     ),
-    Stream.filter((entry) => {
+    Stream.filter(({ entry }) => {
       if (entry._tag !== "Ended") return true
       const key = keyOf(entry.trial)
       if (ended.has(key)) return false
@@ -156,12 +162,15 @@ const makeService = (files: Files): ExperimentStore.Service => {
     get,
     list: (filter = {}) => Effect.flatMap(files.headers, (all) => ExperimentPage.select(all, filter)),
     append: (id, entry) => Effect.zipRight(known(id), files.append(files.fileOf(id), encodeEntry(entry))),
-    read: (id) =>
+    read: (id, options = {}) =>
       Stream.unwrap(
-        Effect.as(
-          known(id),
-          Stream.suspend(() => entriesOf(files, id))
-        )
+        Effect.gen(function* () {
+          yield* known(id)
+          const file = files.fileOf(id)
+          const from = yield* ExperimentPage.fromPosition(options)
+          if (from > (yield* files.size(file))) return yield* ExperimentPage.noPosition()
+          return Stream.suspend(() => entriesOf(files, file, from))
+        })
       ),
     remove: (id) => files.remove(files.fileOf(id))
   }

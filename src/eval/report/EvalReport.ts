@@ -24,6 +24,12 @@ export type ReportCase = ReportModel.ReportCase
  * @since 0.1.0
  * @category models
  */
+export type LabelledScorer = ReportModel.LabelledScorer
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
 export type Options = ReportModel.Options
 
 /**

@@ -11,7 +11,10 @@ import type { Html } from "../../trace/TraceMarkup.js"
 import * as TraceMarkup from "../../trace/TraceMarkup.js"
 import * as TraceStyle from "../../trace/TraceStyle.js"
 import * as TraceWords from "../../trace/TraceWords.js"
+import * as Labels from "../Labels.js"
 import type { Finished } from "../record/ExperimentFold.js"
+import { keyOf, type Label } from "../record/ExperimentRecord.js"
+import * as ReportLabels from "./ReportLabels.js"
 import type { EvalReport, ReportCase } from "./ReportModel.js"
 import * as ReportWords from "./ReportWords.js"
 import type { VariantComparison } from "./VariantComparison.js"
@@ -27,7 +30,7 @@ const { counted, name } = TraceWords
  * @category models
  */
 export interface HtmlOptions {
-  /** Shows outputs, reasons of scores and messages of errors, without what looks like a key. Default false. */
+  /** Shows outputs, reasons, comments and messages of errors, without what looks like a key. Default false. */
   readonly content?: boolean | undefined
   /** The most characters of one content. Default 2,000. */
   readonly maxCharacters?: number | undefined
@@ -107,14 +110,14 @@ type Show = (content: unknown) => Html | undefined
 const textOf = (content: unknown): string =>
   typeof content === "string" ? content : (JSON.stringify(content, null, 2) ?? "")
 
-const trialItem = (one: Finished, show: Show): Html => {
+const trialItem = (one: Finished, labels: ReadonlyArray<Label>, show: Show): Html => {
   const { result, trial } = one
   return html`<li class="${result.error === undefined ? "t-plain" : "t-bad"}">
 <p class="row"><span class="title"><bdi>${name(trial.variant)}</bdi>${trial.repetition > 1 && ` · ${trial.repetition}`}</span>${result.scores.map(
     ({ error, scorer, value }) =>
       html`<span class="badge ${error !== undefined || value === undefined ? "warn" : value >= 1 ? "good" : value <= 0 ? "bad" : "plain"}"><bdi>${name(scorer)}</bdi> ${ReportWords.percent(value)}</span>`
   )}</p>
-<p class="facts">${ReportWords.taken(one).join(" · ")}</p>${
+<p class="facts">${ReportWords.taken(one).join(" · ")}</p>${ReportLabels.ofTrial(labels, show)}${
     result.error !== undefined &&
     html`<div class="failure"><code>${name(result.error.tag)}</code>${show(result.error.message)}</div>`
   }${result.output !== undefined && show(result.output)}${result.scores.map(
@@ -125,11 +128,13 @@ const trialItem = (one: Finished, show: Show): Html => {
 </li>`
 }
 
-const caseItem = ({ caseId, mean, trials }: ReportCase, show: Show): Html =>
+type LabelsOf = ReadonlyMap<string, ReadonlyArray<Label>>
+
+const caseItem = ({ caseId, mean, trials }: ReportCase, labels: LabelsOf, show: Show): Html =>
   html`<li><details><summary><span class="row"><span class="title"><bdi>${name(caseId)}</bdi></span><span class="took">${ReportWords.percent(mean)}</span>${
     trials.some(({ result }) => result.error !== undefined) && html`<span class="badge bad">failed</span>`
   }</span></summary>
-<ol class="items">${trials.map((one) => trialItem(one, show))}</ol></details></li>`
+<ol class="items">${trials.map((one) => trialItem(one, labels.get(keyOf(one.trial)) ?? [], show))}</ol></details></li>`
 
 const notice = ({ results }: EvalReport): Html | undefined =>
   results.missing === 0
@@ -159,6 +164,7 @@ export const print = (report: EvalReport, options: HtmlOptions = {}): string => 
       ? html`<pre>${Excerpt.ends(SecretText.redact(textOf(content)), most)}</pre>`
       : undefined
   const cases = report.cases.slice(0, count(options.maxCases, 200, 0))
+  const labelsOf = Labels.byTrial(report.results.labels)
   const body = html`<a class="skip" href="#main">Skip to the report</a>
 <header>
 <h1><bdi>${title}</bdi></h1>
@@ -169,13 +175,14 @@ ${Object.entries(labels).length > 0 && html`<p class="row">${Object.entries(labe
 ${notice(report)}
 ${report.variants.map(variantCard)}
 ${comparisons(report)}
+${ReportLabels.section(report.labelled)}
 <section class="card" aria-labelledby="cases">
 <h2 id="cases">Cases</h2>
 <p class="faint">Those with the lowest scores first.</p>
-<ol class="cases">${cases.map((one) => caseItem(one, show))}</ol>
+<ol class="cases">${cases.map((one) => caseItem(one, labelsOf, show))}</ol>
 ${report.cases.length > cases.length && html`<p class="faint">${counted(report.cases.length - cases.length, "more case is", "more cases are")} not shown.</p>`}
 </section>
 </main>
-<footer><p>Scores are from 0 to 100 %.${options.content !== true && " Outputs and reasons are hidden."} Intervals are bootstraps over cases; a change has p below 0.05 in a paired test.</p></footer>`
+<footer><p>Scores are from 0 to 100 %.${options.content !== true && " Outputs, reasons and comments are hidden."} Intervals are bootstraps over cases; a change has p below 0.05 in a paired test.</p></footer>`
   return TraceMarkup.page({ title, style, body })
 }

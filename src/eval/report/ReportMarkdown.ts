@@ -6,6 +6,7 @@
  */
 import { count } from "../../internal/Count.js"
 import * as TraceWords from "../../trace/TraceWords.js"
+import * as ReportLabels from "./ReportLabels.js"
 import type { EvalReport } from "./ReportModel.js"
 import * as ReportWords from "./ReportWords.js"
 
@@ -35,8 +36,11 @@ const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<st
   ""
 ]
 
-/** Writes Markdown. No content is part of it. */
-export const print = ({ comparisons, results, variants }: EvalReport, options: MarkdownOptions = {}): string => {
+/** Writes Markdown. No content is part of it, and no names of people. */
+export const print = (
+  { comparisons, labelled, results, variants }: EvalReport,
+  options: MarkdownOptions = {}
+): string => {
   const { dataset, id, name, scorers } = results.header
   const most = count(options.maxCases, 10, 0)
   return [
@@ -75,6 +79,18 @@ export const print = ({ comparisons, results, variants }: EvalReport, options: M
               .slice(0, most)
               .map(({ caseId }) => cell(caseId))
               .join(", ")
+          ])
+        )),
+    ...(labelled.length === 0
+      ? []
+      : table(
+          ["Scorer beside people", "Alike", "Kappa", "Spearman", "Outputs", "People", "Alpha among people"],
+          labelled.map((one) => [
+            cell(one.scorer),
+            ...ReportLabels.figures(one.agreement.scorer),
+            TraceWords.number(one.agreement.scorer.outputs),
+            TraceWords.number(one.people),
+            ReportLabels.amongPeople(one)
           ])
         ))
   ].join("\n")

@@ -6,6 +6,7 @@
  */
 import * as Either from "effect/Either"
 import type { Results } from "../Experiment.js"
+import * as Labels from "../Labels.js"
 import type { Finished } from "../record/ExperimentFold.js"
 import type * as Statistics from "../statistics/Statistics.js"
 import * as CaseScores from "./CaseScores.js"
@@ -24,6 +25,8 @@ export interface Options extends VariantSummary.Options {
   readonly baseline?: Results | VariantComparison.Side | undefined
   /** As that of `Comparison.paired`. Default 0. */
   readonly tolerance?: number | undefined
+  /** Scores and labels from this on are good, where the report says how far both agree. From 0 to 1. Default 0.5. */
+  readonly threshold?: number | undefined
 }
 
 /**
@@ -41,6 +44,20 @@ export interface ReportCase {
 }
 
 /**
+ * A scorer beside the people who labeled outputs.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface LabelledScorer {
+  readonly scorer: string
+  readonly labels: number
+  readonly people: number
+  /** Over all variants. */
+  readonly agreement: Labels.ScorerAgreement
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -50,6 +67,8 @@ export interface EvalReport {
   readonly comparisons: ReadonlyArray<VariantComparison.VariantComparison>
   /** The cases with the lowest scores first. */
   readonly cases: ReadonlyArray<ReportCase>
+  /** The scorers that people labeled outputs beside; the others are absent. */
+  readonly labelled: ReadonlyArray<LabelledScorer>
 }
 
 const casesOf = ({ finished, header }: Results): ReadonlyArray<ReportCase> => {
@@ -101,6 +120,23 @@ const comparisonsOf = (results: Results, options: Options) =>
     return found
   })
 
+const labelledOf = (results: Results, { threshold }: Options): Statistics.Result<ReadonlyArray<LabelledScorer>> =>
+  Either.all(
+    results.header.scorers.flatMap((scorer) => {
+      const labels = results.labels.filter((label) => label.scorer === scorer)
+      return labels.length === 0
+        ? []
+        : [
+            Either.map(Labels.agreement(results, scorer, { threshold }), (agreement) => ({
+              scorer,
+              labels: labels.length,
+              people: new Set(labels.map(({ by }) => by)).size,
+              agreement
+            }))
+          ]
+    })
+  )
+
 /**
  * Fails if the datasets of the two experiments differ, or an option is out of its bounds.
  *
@@ -110,5 +146,11 @@ const comparisonsOf = (results: Results, options: Options) =>
 export const make = (results: Results, options: Options = {}): Statistics.Result<EvalReport> =>
   Either.gen(function* () {
     const variants = yield* VariantSummary.make(results, options)
-    return { results, variants, comparisons: yield* comparisonsOf(results, options), cases: casesOf(results) }
+    return {
+      results,
+      variants,
+      comparisons: yield* comparisonsOf(results, options),
+      cases: casesOf(results),
+      labelled: yield* labelledOf(results, options)
+    }
   })

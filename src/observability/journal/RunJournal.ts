@@ -10,6 +10,14 @@ import * as Ambient from "../../internal/fiber/Ambient.js"
 import type { EventJournal } from "./EventJournal.js"
 
 /**
+ * Deltas are numbered and not kept, so an attempt that goes on with a run begins above any number that a reader may
+ * have: by so much above the last event that is kept.
+ *
+ * @category constants
+ */
+export const ATTEMPT_GAP = 1_048_576
+
+/**
  * The events of one durable run and of those that it starts.
  *
  * @category models

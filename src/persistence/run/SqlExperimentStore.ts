@@ -33,6 +33,11 @@ interface EntryRow {
 /** Entries that one statement reads. */
 const pageSize = 500
 
+/**
+ * An entry is added under a lock of its experiment. It gets its number once it has the lock, which its transaction
+ * keeps. So entries of an experiment are committed in the order of their numbers, and a reader that goes on after a
+ * number misses none.
+ */
 const statements = ({ dialect }: Database.Database) => ({
   open: dialect.sql(
     `INSERT INTO lex_experiments (id, name, fingerprint, created_at, body) VALUES (?, ?, ?, ?, ?)
@@ -41,7 +46,7 @@ const statements = ({ dialect }: Database.Database) => ({
   get: dialect.sql("SELECT body FROM lex_experiments WHERE id = ?"),
   append: dialect.sql(
     `INSERT INTO lex_experiment_entries (experiment, trial, body)
-    SELECT id, ?, ? FROM lex_experiments WHERE id = ? ON CONFLICT DO NOTHING`
+    SELECT id, ?, ? FROM lex_experiments WHERE id = ?${dialect.forUpdate} ON CONFLICT DO NOTHING`
   ),
   read: dialect.sql(
     `SELECT number, body FROM lex_experiment_entries WHERE experiment = ? AND number > ? ORDER BY number LIMIT ?`
@@ -102,7 +107,9 @@ const makeService = (database: Database.Database): ExperimentStore.Service => {
     Effect.mapError(database.rows<EntryRow>(sql.read, [IndexKey.of(id), after, pageSize]), failure).pipe(
       Effect.flatMap((rows) =>
         Effect.map(
-          Effect.forEach(rows, ({ body }) => entryOf(body)),
+          Effect.forEach(rows, (row) =>
+            Effect.map(entryOf(row.body), (entry) => ({ entry, position: `${numberOf(row)}` }))
+          ),
           (entries) =>
             [
               Chunk.unsafeFromArray(entries),
@@ -137,11 +144,10 @@ const makeService = (database: Database.Database): ExperimentStore.Service => {
         added > 0 ? Effect.void : known(id)
       )
     },
-    read: (id) =>
+    read: (id, options = {}) =>
       Stream.unwrap(
-        Effect.as(
-          known(id),
-          Stream.paginateChunkEffect(0, (after) => page(id, after))
+        Effect.map(Effect.zipRight(known(id), ExperimentPage.fromPosition(options)), (from) =>
+          Stream.paginateChunkEffect(from, (after) => page(id, after))
         )
       ),
     remove: (id) =>

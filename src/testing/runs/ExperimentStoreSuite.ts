@@ -76,8 +76,11 @@ const labelled = (caseId: string, value: number, by: string): Entry => ({
   at: epoch + 2
 })
 
-const entries = (store: ExperimentStore.Service, id: string) =>
-  Effect.map(Stream.runCollect(store.read(id)), Chunk.toReadonlyArray)
+const placed = (store: ExperimentStore.Service, id: string, after?: string) =>
+  Effect.map(Stream.runCollect(store.read(id, { after })), Chunk.toReadonlyArray)
+
+const entries = (store: ExperimentStore.Service, id: string, after?: string) =>
+  Effect.map(placed(store, id, after), (all) => all.map(({ entry }) => entry))
 
 const ids = (page: ExperimentStore.Page): ReadonlyArray<string> => page.experiments.map(({ id }) => id)
 
@@ -216,11 +219,73 @@ const finding: ReadonlyArray<Case> = [
   })
 ]
 
+const goingOn: ReadonlyArray<Case> = [
+  make("goes on after each position, also with what was appended since", function* (store) {
+    yield* store.open(header("e"))
+    yield* store.open(header("f"))
+    equal(yield* placed(store, "e"), [], "what nothing was appended to")
+    const all: Array<Entry> = [began(strange), ended(strange, 1), labelled(strange, 0.5, strange), began("2")]
+    for (const entry of all) {
+      yield* store.append("f", began("other"))
+      yield* store.append("e", entry)
+    }
+    const positions = (yield* placed(store, "e")).map(({ position }) => position)
+    equal(new Set(positions).size, all.length, "how many positions there are")
+    for (const [index, after] of positions.entries()) {
+      equal(yield* entries(store, "e", after), all.slice(index + 1), `what is behind entry ${index}`)
+    }
+    const more = [ended("2", 0), began("3")]
+    for (const entry of more) yield* store.append("e", entry)
+    equal(yield* entries(store, "e", positions.at(-1)), more, "what was appended since")
+    equal(
+      (yield* placed(store, "e")).slice(0, 4).map(({ position }) => position),
+      positions,
+      "the same positions"
+    )
+  }),
+  make("shows an entry of many that are appended at once to who goes on meanwhile", function* (store) {
+    yield* store.open(header("e"))
+    const cases = Array.from({ length: 300 }, (_, index) => `${index}`)
+    const seen: Array<string> = []
+    let after: string | undefined
+    const read = Effect.map(
+      Effect.suspend(() => placed(store, "e", after)),
+      (found) => {
+        after = found.at(-1)?.position ?? after
+        seen.push(...found.map(({ entry }) => entry.trial.caseId))
+      }
+    )
+    let isOver = false
+    const appending = Effect.forEach(cases, (id) => store.append("e", began(id)), { concurrency: 16, discard: true })
+    const ending = Effect.ensuring(
+      appending,
+      Effect.sync(() => {
+        isOver = true
+      })
+    )
+    const reading = Effect.repeat(Effect.zipRight(Effect.yieldNow(), read), { until: () => isOver })
+    yield* Effect.all([ending, reading], { concurrency: "unbounded", discard: true })
+    yield* read
+    equal(seen.length, cases.length, "how many entries were seen")
+    equal(new Set(seen).size, cases.length, "how many cases were seen")
+  }),
+  make("fails for positions that no entry has", function* (store) {
+    yield* store.open(header("e"))
+    yield* store.append("e", began("1"))
+    for (const none of ["", "x", "-1", "1.5", "1e3", " 1", "{}", "9".repeat(400), strange]) {
+      const error = yield* failure(placed(store, "e", none), "a position that no entry has")
+      equal((error as { readonly reason?: unknown }).reason, "cursor", "the reason")
+    }
+    const error = yield* failure(placed(store, "absent", "1"), "an experiment that is not there")
+    equal((error as { readonly reason?: unknown }).reason, "unknown", "the reason")
+  })
+]
+
 /**
  * @since 0.1.0
  * @category constants
  */
-export const cases: ReadonlyArray<Case> = [...keeping, ...finding]
+export const cases: ReadonlyArray<Case> = [...keeping, ...finding, ...goingOn]
 
 const { check, run } = PortSuite.make(cases, { epoch })
 

@@ -4,6 +4,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import { OPEN } from "../../../src/agent/record/RunRecord.js"
 import * as RunStore from "../../../src/agent/record/RunStore.js"
@@ -283,6 +284,34 @@ describe("OnlineScoring", () => {
       yield* minutes(1)
       assert.hasAllKeys(yield* scores, ["late"])
     }).pipe(given)
+  )
+
+  it.effect(
+    "reads each entry once, however many there are, and those of an experiment that took the place of another",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* ExperimentStore.ExperimentStore
+        let entries = 0
+        const counting: ExperimentStore.Service = {
+          ...store,
+          read: (id, range) => Stream.tap(store.read(id, range), () => Effect.sync(() => entries++))
+        }
+        yield* Effect.fork(Effect.provideService(OnlineScoring.run(options), ExperimentStore.ExperimentStore, counting))
+        for (let round = 0; round < 30; round++) {
+          yield* add(...Array.from({ length: 10 }, (_, index) => `${round} ${index}`))
+          yield* minutes(1)
+        }
+        assert.lengthOf(Object.keys(yield* scores), 300)
+        // All begins and ends but the ends of the last batch.
+        assert.strictEqual(entries, 590)
+        const { header } = yield* Experiment.load("online")
+        yield* store.remove("online")
+        yield* store.open(header)
+        yield* RecordedRuns.add({ runId: "of the next one", createdAt: 1_800_000 })
+        yield* minutes(2)
+        assert.deepStrictEqual(yield* scores, { "of the next one": [1] })
+        assert.strictEqual(entries, 591)
+      }).pipe(given)
   )
 
   it.effect("polls at its interval", () =>

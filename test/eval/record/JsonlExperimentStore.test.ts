@@ -3,6 +3,7 @@ import { NodeContext } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Entry, Header } from "../../../src/eval/record/ExperimentRecord.js"
@@ -27,7 +28,9 @@ const setup = Effect.gen(function* () {
   const folder = `${yield* fs.makeTempDirectoryScoped()}/experiments`
   const store = yield* JsonlExperimentStore.make({ folder })
   const files = Effect.map(fs.readDirectory(folder), (names) => names.map((name) => `${folder}/${name}`))
-  const read = Effect.map(Stream.runCollect(store.read(header.id)), Chunk.toReadonlyArray)
+  const read = Effect.map(Stream.runCollect(store.read(header.id)), (all) =>
+    Chunk.toReadonlyArray(all).map(({ entry }) => entry)
+  )
   return { fs, folder, store, files, read }
 })
 
@@ -66,6 +69,92 @@ describe("JsonlExperimentStore", () => {
           yield* store.append(header.id, entry("2"))
           assert.deepStrictEqual(yield* read, [entry("2")])
         }
+      })
+    )
+  )
+
+  it.scoped("goes on after a line that another process has not finished, once it is whole", () =>
+    scoped(
+      Effect.gen(function* () {
+        const { files, fs, store } = yield* setup
+        const behind = (position: string) =>
+          Effect.map(Stream.runCollect(store.read(header.id, { after: position })), Chunk.toReadonlyArray)
+        yield* store.open(header)
+        yield* store.append(header.id, entry("é\u2028\u{1f600}"))
+        const [first] = yield* behind("0")
+        const position = first?.position ?? ""
+        const [file = ""] = yield* files
+        assert.strictEqual(Number(position), (yield* fs.readFile(file)).length)
+        const whole = yield* fs.readFile(file)
+        const bytes = new TextEncoder().encode(`\n${JSON.stringify(entry("\u{1f600} later"))}`)
+        for (let cut = 1; cut < bytes.length; cut++) {
+          yield* fs.writeFile(file, Uint8Array.from([...whole, ...bytes.subarray(0, cut)]))
+          assert.deepStrictEqual(yield* behind(position), [])
+        }
+        yield* fs.writeFile(file, Uint8Array.from([...whole, ...bytes]))
+        assert.deepStrictEqual(
+          (yield* behind(position)).map(({ entry }) => entry),
+          [entry("\u{1f600} later")]
+        )
+        yield* fs.writeFile(file, Uint8Array.from([...whole, 10, 0xff, 0xc3, ...bytes]))
+        assert.deepStrictEqual(
+          (yield* behind(position)).map(({ entry }) => entry),
+          [entry("\u{1f600} later")]
+        )
+        // A position within a line is none that the store gave: what follows it is read.
+        assert.lengthOf(yield* behind(`${Number(position) - 3}`), 1)
+      })
+    )
+  )
+
+  it.scoped("reads no bytes before the position but those of the experiment", () =>
+    Effect.gen(function* () {
+      const reads: Array<readonly [offset: number, bytes: number]> = []
+      const watched = Effect.map(FileSystem.FileSystem, (fs) => ({
+        ...fs,
+        stream: (path: string, options?: FileSystem.StreamOptions) =>
+          Stream.unwrap(
+            Effect.sync(() => {
+              let bytes = 0
+              return fs.stream(path, options).pipe(
+                Stream.tap((chunk) => Effect.sync(() => (bytes += chunk.length))),
+                Stream.ensuring(Effect.sync(() => reads.push([Number(options?.offset ?? 0), bytes])))
+              )
+            })
+          )
+      }))
+      yield* Effect.gen(function* () {
+        const { store } = yield* setup
+        yield* store.open(header)
+        yield* Effect.forEach(Array.from({ length: 40 }), (_, index) =>
+          store.append(header.id, entry(`${index}${"x".repeat(20_000)}`))
+        )
+        const last = Option.getOrThrow(yield* Stream.runLast(store.read(header.id)))
+        yield* store.append(header.id, entry("new"))
+        reads.length = 0
+        const found = yield* Stream.runCollect(store.read(header.id, { after: last.position }))
+        assert.lengthOf(Chunk.toReadonlyArray(found), 1)
+        const [ofHeader, ofEntries, ...others] = reads
+        assert.deepStrictEqual(others, [])
+        assert.isAtMost(ofHeader?.[1] ?? Number.NaN, 65_536)
+        assert.deepStrictEqual(ofEntries, [Number(last.position), 1 + JSON.stringify(entry("new")).length])
+      }).pipe(Effect.provideServiceEffect(FileSystem.FileSystem, watched))
+    }).pipe(scoped)
+  )
+
+  it.scoped("refuses a position behind the end of its file", () =>
+    scoped(
+      Effect.gen(function* () {
+        const { store } = yield* setup
+        yield* store.open(header)
+        yield* store.append(header.id, entry("1"))
+        const { position } = Option.getOrThrow(yield* Stream.runHead(store.read(header.id)))
+        yield* store.remove(header.id)
+        yield* store.open(header)
+        assert.strictEqual(
+          (yield* Effect.flip(Stream.runDrain(store.read(header.id, { after: position })))).reason,
+          "cursor"
+        )
       })
     )
   )

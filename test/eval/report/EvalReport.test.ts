@@ -86,6 +86,51 @@ describe("EvalReport", () => {
     assert.include(page, "<title>Nightly &lt;b&gt;</title>")
   })
 
+  it("says how far scorers agree with people, where there are labels", () => {
+    const report = Either.getOrThrow(EvalReport.make(models))
+    assert.deepStrictEqual(
+      report.labelled.map(({ labels, people, scorer }) => [scorer, labels, people]),
+      [["judge", 80, 2]]
+    )
+    // The judge gives 0.5 to what it calls wrong, which is good from 0.5 on.
+    const row = (threshold?: number) =>
+      EvalReport.toMarkdown(Either.getOrThrow(EvalReport.make(models, { threshold })))
+        .split("\n")
+        .find((line) => line.startsWith("| judge |"))
+    assert.strictEqual(row(0.6), "| judge | 90.0 % | 0.80 | 0.96 | 40 | 2 | 0.80 |")
+    assert.match(row() ?? "", /^\| judge \| 62\.5 % \| 0\.07 \| 0\.96 \|/)
+    assert.isTrue(Either.isLeft(EvalReport.make(models, { threshold: 2 })))
+    const page = EvalReport.toHtml(report)
+    assert.include(page, "40 outputs · alike 62.5 % · kappa 0.07 · Spearman 0.96")
+    assert.include(page, "80 labels of 2 people · among people Krippendorff's alpha 0.80")
+    assert.include(page, "<bdi>ada</bdi> on <bdi>judge</bdi> 25.0 %")
+    assert.notInclude(EvalReport.toMarkdown(report), "ada")
+  })
+
+  it("says nothing of labels where there are none, and none of a measure without an answer", () => {
+    const given = { variants: { a: [[1], [1]] } }
+    for (const text of [EvalReport.toHtml(make(given)), EvalReport.toMarkdown(make(given))]) {
+      assert.notMatch(text, /people|Agreement|Kappa/)
+    }
+    const trial = { caseId: "case 1", variant: "a", repetition: 1 }
+    const report = make({ ...given, labels: [{ trial, scorer: "exact", value: 1, by: "ada", at: 1 }] })
+    assert.include(EvalReport.toHtml(report), "1 output · alike 100.0 % · kappa none · Spearman none")
+    assert.include(EvalReport.toMarkdown(report), "| exact | 100.0 % | none | none | 1 | 1 | none |")
+  })
+
+  it("bounds the labels of a trial and the people of a scorer", () => {
+    const labels = Array.from({ length: 50 }, (_, index) => ({
+      trial: { caseId: "case 1", variant: "a", repetition: 1 },
+      scorer: "exact",
+      value: 0.5,
+      by: `person ${index}`,
+      at: 1
+    }))
+    const page = EvalReport.toHtml(make({ variants: { a: [[1]] }, labels }))
+    assert.lengthOf(page.match(/<bdi>person \d+<\/bdi> on/g) ?? [], 20)
+    assert.lengthOf(page.match(/And 30 more/g) ?? [], 2)
+  })
+
   it("says what is missing", () => {
     const cut = { ...models, finished: models.finished.slice(2), missing: 2, isOverBudget: true }
     const report = Either.getOrThrow(EvalReport.make(cut))
@@ -113,6 +158,6 @@ describe("EvalReport", () => {
       .split("\n")
       .filter((line) => line.startsWith("|"))
       .map((line) => line.split("|").length)
-    assert.deepStrictEqual(Array.from(new Set(columns)), [8, 10])
+    assert.deepStrictEqual(Array.from(new Set(columns)), [8, 10, 9])
   })
 })

@@ -1,8 +1,8 @@
 /** Experiments to report. */
-import type { TrialResult } from "../../../src/eval/record/ExperimentRecord.js"
+import type { Label, TrialResult } from "../../../src/eval/record/ExperimentRecord.js"
 import * as Experiments from "../../support/Experiments.js"
 
-export const canaries = ["canary of an output", "canary of a reason", "canary of a failure"]
+export const canaries = ["canary of an output", "canary of a reason", "canary of a failure", "canary of a comment"]
 
 const trial = (value: number, more: Partial<TrialResult> = {}): Partial<TrialResult> => ({
   scores: [
@@ -30,6 +30,20 @@ const failed = trial(0, {
 /** Two models over 40 cases, twice each: the small one solves fewer, and fails once. */
 export const models = Experiments.results({
   scorers: ["exact", "judge"],
+  labels: ["ada", "bob"].flatMap((by) =>
+    Array.from(
+      { length: 40 },
+      (_, index): Label => ({
+        trial: { caseId: `case ${index + 1}`, variant: "small", repetition: 1 },
+        scorer: "judge",
+        // They differ on four outputs.
+        value: index < 20 || (by === "bob" && index < 24) ? 1 : 0.25,
+        by,
+        at: index,
+        ...(index < 2 ? { comment: "canary of a comment: sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaa" } : {})
+      })
+    )
+  ),
   variants: {
     large: Array.from({ length: 40 }, (_, index) => [trial(index < 36 ? 1 : 0), trial(index < 36 ? 1 : 0)]),
     small: Array.from({ length: 40 }, (_, index) =>
@@ -69,5 +83,8 @@ export const hostile = (text: string) => {
     labels: { [text]: text },
     dataset: { name: text, version: text, cases: 2 }
   }
-  return { ...results, finished, header, missing: 1 }
+  const labels = finished.flatMap(({ trial }) =>
+    [text, `${text}2`].map((by) => ({ trial, scorer: text, value: 0.5, by, at: 1, comment: text }))
+  )
+  return { ...results, finished, header, labels, missing: 1 }
 }

@@ -1,10 +1,13 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import { NodeContext } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
+import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { Entry } from "../../../src/eval/record/ExperimentRecord.js"
 import * as ExperimentStore from "../../../src/eval/record/ExperimentStore.js"
 import * as InMemoryExperimentStore from "../../../src/eval/record/InMemoryExperimentStore.js"
 import * as JsonlExperimentStore from "../../../src/eval/record/JsonlExperimentStore.js"
@@ -76,8 +79,8 @@ const broken: Record<string, { readonly change: (store: Service) => Service; rea
       ...store,
       read: (id) =>
         Stream.concat(
-          Stream.filter(store.read(id), ({ _tag }) => _tag === "Ended"),
-          Stream.filter(store.read(id), ({ _tag }) => _tag === "Began")
+          Stream.filter(store.read(id), ({ entry }) => entry._tag === "Ended"),
+          Stream.filter(store.read(id), ({ entry }) => entry._tag === "Began")
         )
     }),
     tells: "keeps every field of an experiment and of its entries"
@@ -104,6 +107,58 @@ const broken: Record<string, { readonly change: (store: Service) => Service; rea
       open: (header) => Effect.map(store.open(header), () => ({ header, added: true }))
     }),
     tells: "adds one of many at once"
+  },
+  "goes on from the end of what it has": {
+    change: (store) => ({
+      ...store,
+      read: (id, options) =>
+        Stream.unwrap(
+          Effect.map(Stream.runCollect(store.read(id, options)), (found) => {
+            const end = Option.match(Chunk.last(found), { onNone: () => "0", onSome: ({ position }) => position })
+            return Stream.fromChunk(Chunk.map(found, ({ entry }) => ({ entry, position: end })))
+          })
+        )
+    }),
+    tells: "goes on after each position, also with what was appended since"
+  },
+  "numbers entries before it shows them": {
+    change: (store) => {
+      const shown: Array<{ readonly number: number; readonly entry: Entry }> = []
+      let last = 0
+      return {
+        ...store,
+        append: (_, entry) =>
+          Effect.suspend(() => {
+            const number = ++last
+            return Effect.zipRight(
+              Effect.repeatN(Effect.yieldNow(), number % 7),
+              Effect.sync(() => {
+                shown.push({ number, entry })
+              })
+            )
+          }),
+        read: (_, { after = "0" } = {}) =>
+          Stream.suspend(() =>
+            Stream.fromIterable(
+              shown
+                .filter(({ number }) => number > Number(after))
+                .sort((a, b) => a.number - b.number)
+                .map(({ entry, number }) => ({ entry, position: `${number}` }))
+            )
+          )
+      }
+    },
+    tells: "shows an entry of many that are appended at once to who goes on meanwhile"
+  },
+  "reads from the beginning where it finds no position": {
+    change: (store) => ({
+      ...store,
+      read: (id, options) =>
+        Stream.catchAll(store.read(id, options), (error) =>
+          error.reason === "cursor" ? store.read(id) : Stream.fail(error)
+        )
+    }),
+    tells: "fails for positions that no entry has"
   },
   "loses every hundredth entry": {
     change: (store) => {
