@@ -45,13 +45,13 @@ const logs = Layer.merge(
 const colors = /\u001b\[[0-9;]*m/g
 
 /** The console of `@effect/cli`, which writes colours in any case. */
-const consoleOf = (screen: Screen.Service, console: Console.Console): Console.Console => {
+const consoleOf = (screen: Screen.Service, base: Console.Console): Console.Console => {
   const line = (values: ReadonlyArray<unknown>): string => {
     const text = values.map(String).join(" ")
     return `${screen.hasColors ? text : text.replace(colors, "")}\n`
   }
   return {
-    ...console,
+    ...base,
     log: (...values) => Effect.sync(() => screen.write(line(values))),
     error: (...values) => Effect.sync(() => screen.note(line(values)))
   }
@@ -67,7 +67,7 @@ export const runOn = (
 ): Effect.Effect<ExitCode.ExitCode, never, Screen.Screen | NodeContext.NodeContext> =>
   Effect.gen(function* () {
     const screen = yield* Screen.Screen
-    const console = yield* Effect.console
+    const base = yield* Effect.console
     return yield* program(args).pipe(
       Effect.as(ExitCode.codes.success),
       Effect.catchAllCause((cause) =>
@@ -76,7 +76,7 @@ export const runOn = (
           : Effect.provideService(failed(cause), Report.Format, { isJson: args.includes("--json") })
       ),
       Effect.provide(CliConfig.layer({ showBuiltIns: false })),
-      Effect.withConsole(consoleOf(screen, console))
+      Effect.withConsole(consoleOf(screen, base))
     )
   })
 

@@ -156,7 +156,7 @@ describe("lexigram run", () => {
       assert.notInclude(help.out, "\u001b")
       const nothing = yield* Commands.runWith(desk([]), ["run", " "])
       assert.strictEqual(nothing.code, 2)
-      const given = yield* Commands.runWith(desk([({ messages }) => JSON.stringify(messages.at(-1))]), ["run", "-"], {
+      const given = yield* Commands.runWith(desk([({ messages }) => JSON.stringify(messages.at(-1))]), ["run"], {
         input: "--from the input\n"
       })
       assert.include(given.out, "--from the input")

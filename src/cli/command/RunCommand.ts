@@ -43,7 +43,7 @@ const options = {
 }
 
 const question = Args.text({ name: "question" }).pipe(
-  Args.withDescription("What to ask. Without it, or with -, it is read from the input"),
+  Args.withDescription("What to ask. Without it, it is read from the input"),
   Args.repeated
 )
 
@@ -66,7 +66,7 @@ const questionOf = (words: ReadonlyArray<string>) =>
     if (flag !== undefined) return yield* unknownFlag(flag)
     const { input, isInteractive } = yield* Screen.Screen
     const given = words.join(" ").trim()
-    const text = given !== "" && given !== "-" ? given : isInteractive ? "" : (yield* input).trim()
+    const text = given !== "" ? given : isInteractive ? "" : (yield* input).trim()
     return text === "" ? yield* nothingAsked : text
   })
 
