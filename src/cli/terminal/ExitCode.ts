@@ -63,7 +63,7 @@ const unknown = /NotFoundError$/
 const refused =
   /^(?:InputGuard|OutputGuard|PolicyViolation|ModelAccessDenied|ToolAccessDenied|ToolApprovalDenied|LlmCallRefused|BudgetExceeded|RateLimitExceeded|ResourceExhausted)Error$/
 const unavailable =
-  /^(?:Llm(?:RateLimit|Quota|Timeout|Connection|Unavailable)|Database|SessionStorage|Storage|MemoryStore)Error$/
+  /^(?:Request|Response|Llm(?:RateLimit|Quota|Timeout|Connection|Unavailable)|Database|SessionStorage|Storage|MemoryStore)Error$/
 
 /**
  * The code of a failure.

@@ -60,6 +60,8 @@ export const say = <A>(
 export const remark = (text: string): Effect.Effect<void, never, Screen.Screen> =>
   Effect.map(Screen.Screen, (screen) => screen.note(`${TerminalText.plain(text)}\n`))
 
+const unreached = "Check the address (--url, or LEXIGRAM_URL) and the connection"
+
 /**
  * Says a failure, with its code and what to do about it.
  *
@@ -69,7 +71,8 @@ export const failure = (error: unknown): Effect.Effect<void, never, Screen.Scree
   Effect.gen(function* () {
     const screen = yield* Screen.Screen
     const { isJson } = yield* Format
-    const { code, hint, message, tag } = ErrorInfo.errorInfo(error)
+    const { code, message, tag, ...info } = ErrorInfo.errorInfo(error)
+    const hint = info.hint ?? (tag === "RequestError" ? unreached : undefined)
     // A ConfigError names its variable in its text alone.
     const said = ConfigError.isConfigError(error) ? String(error) : message
     if (isJson) {
