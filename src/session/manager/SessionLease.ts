@@ -38,7 +38,7 @@ const shortest = 1000
  * @category constructors
  */
 export const make = (
-  store: SessionStore.Service,
+  store: Pick<SessionStore.Service, "lease">,
   millis: number,
   sweep: Effect.Effect<unknown, SessionStorageError>
 ): Effect.Effect<Lease, never, Scope.Scope> =>
