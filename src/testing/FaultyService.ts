@@ -197,7 +197,8 @@ export const make = <Service extends object, Name extends keyof Service = keyof 
   service: Service,
   options: Options<Service, Name>
 ): Service => {
-  const calls = counter(options)
+  // Damaged values of a store are no values of its port, even if options have more than their type says.
+  const calls = counter({ ...options, corrupt: 0 })
   const only = new Set<PropertyKey>(options.only ?? Object.keys(service))
   const members = Object.entries(service).map(([name, member]: readonly [string, unknown]) => {
     if (!only.has(name)) return [name, member] as const

@@ -196,6 +196,14 @@ describe("FaultyService", () => {
     })
   )
 
+  it.effect("damages no results of services", () =>
+    Effect.gen(function* () {
+      const options = { corrupt: 1, fail: 0 }
+      const { injected, made } = faulty(options)
+      assert.deepStrictEqual([yield* made.put("a"), injected], [1, []])
+    })
+  )
+
   it.effect("keeps the prototype of a service", () =>
     Effect.gen(function* () {
       class Counter {
