@@ -7,6 +7,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Supervisor from "effect/Supervisor"
 import * as TestClock from "effect/TestClock"
@@ -180,6 +181,8 @@ describe("runs over faulty sessions, memory and tools", () => {
       Effect.gen(function* () {
         const { agent, injected, layer, open, sessionStore } = yield* system(seed)
         const saved: Array<string> = []
+        const scope = yield* Scope.make()
+        const context = yield* Layer.buildWithScope(layer, scope)
         yield* Effect.gen(function* () {
           for (let n = 0; n < RUNS; n++) {
             const supervisor = yield* Supervisor.track
@@ -210,7 +213,9 @@ describe("runs over faulty sessions, memory and tools", () => {
               saved.push(`r${n}:user`, `r${n}:assistant`)
             }
           }
-        }).pipe(Effect.provide(layer))
+        }).pipe(Effect.provide(context))
+        // The lease of the process is given up at the end, and the store has faults then too.
+        assert.isDefined(yield* ended(yield* Effect.fork(Scope.close(scope, Exit.void))), `seed ${seed}: no end`)
         const session = yield* sessionStore.load(sessionId)
         if (Option.isNone(session)) return assert.isEmpty(saved)
         const { head } = session.value
