@@ -20,8 +20,13 @@ export type Writes = Pick<SessionStore.Service, "append" | "create" | "delete" |
 /** Longer than the timeouts that drivers of databases have of their own. */
 const seconds = 60
 
-const bounded = <A, E>(name: keyof Writes, write: Effect.Effect<A, E>): Effect.Effect<A, E | SessionStorageError> =>
-  Deadline.run(() => write, {
+/**
+ * A call of a store that fails with `SessionStorageError` after 60 s, in an uninterruptible region too.
+ *
+ * @category combinators
+ */
+export const bounded = <A, E>(name: string, call: Effect.Effect<A, E>): Effect.Effect<A, E | SessionStorageError> =>
+  Deadline.run(() => call, {
     whole: seconds * 1000,
     onTimeout: () =>
       new SessionStorageError({
