@@ -5,8 +5,7 @@
  * @private
  * @since 0.1.0
  */
-import type * as Effect from "effect/Effect"
-import * as Deadline from "../../internal/fiber/Deadline.js"
+import * as Effect from "effect/Effect"
 import { SessionStorageError } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
 
@@ -26,8 +25,8 @@ const seconds = 60
  * @category combinators
  */
 export const bounded = <A, E>(name: string, call: Effect.Effect<A, E>): Effect.Effect<A, E | SessionStorageError> =>
-  Deadline.run(() => call, {
-    whole: seconds * 1000,
+  Effect.timeoutFail(Effect.interruptible(call), {
+    duration: seconds * 1000,
     onTimeout: () =>
       new SessionStorageError({
         message: `The session store did not answer \`${name}\` within ${seconds} s. Whether it wrote is not known`,
