@@ -31,10 +31,11 @@ const balance = Tool.make("balance", {
 
 const clerk = Agent.make("clerk", { tools: [balance] })
 
-/** Asks for the balance of an account, then reports it. */
-const model = (id: string) =>
-  TestModel.layer([{ calls: [{ name: "balance", params: { id } }] }, "That account does not exist."])
-const over = (id: string) => Agents.layer().pipe(Layer.provide(model(id)))
+/** Asks for the balance of an account, then answers, if the run goes on. */
+const model = (id: string, ...answers: ReadonlyArray<string>) =>
+  TestModel.layer([{ calls: [{ name: "balance", params: { id } }] }, ...answers])
+const over = (id: string, ...answers: ReadonlyArray<string>) =>
+  Agents.layer().pipe(Layer.provide(model(id, ...answers)))
 
 // DatabaseDown | ExecutorError: UnknownAccount is not in it.
 const run = AgentExecutor.run(clerk, "What is my balance?")
@@ -49,7 +50,7 @@ const failing = TestModel.layer([
 ])
 
 const program = Effect.gen(function* () {
-  console.log("observed:", yield* Effect.provide(withoutDatabaseDown, over("8")))
+  console.log("observed:", yield* Effect.provide(withoutDatabaseDown, over("8", "That account does not exist.")))
   console.log("fatal:   ", yield* Effect.provide(withoutDatabaseDown, over("7")))
 
   const limited = yield* withoutDatabaseDown.pipe(

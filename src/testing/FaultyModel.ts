@@ -4,14 +4,14 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { PCGRandom } from "effect/Utils"
 import * as CallGate from "../llm/model/CallGate.js"
 import * as LlmClient from "../llm/model/LlmClient.js"
 import * as LlmError from "../llm/model/LlmError.js"
 import * as PartAssembler from "../llm/model/PartAssembler.js"
+import * as FaultDice from "./FaultDice.js"
 
 /**
  * How likely each fault is, from 0 (the default) to 1. `fail`, `hang`, `truncate` are of calls; `delay` of calls and of
@@ -74,42 +74,11 @@ export interface Observer {
  */
 export class FaultyModel extends Context.Tag("effect-lexigram/testing/FaultyModel")<FaultyModel, Observer>() {}
 
+const faults = ["fail", "hang", "delay", "truncate", "repeat", "reorder", "corrupt"] as const
+
 type Part = LlmClient.LlmPart
 
-/** The faults of one call. */
-class Dice {
-  private readonly random: PCGRandom
-
-  constructor(
-    private readonly options: Options,
-    readonly call: number,
-    private readonly injected: Array<Injected>
-  ) {
-    this.random = new PCGRandom(options.seed, call)
-  }
-
-  /** Whether a fault happens now. */
-  happens(fault: keyof Faults): boolean {
-    const chance = this.options[fault] ?? 0
-    if (this.random.number() >= chance) return false
-    this.injected.push({ call: this.call, fault })
-    return true
-  }
-
-  below(count: number): number {
-    return this.random.integer(Math.max(1, count))
-  }
-
-  pick<A>(items: readonly [A, ...ReadonlyArray<A>]): A {
-    return items[this.below(items.length)] as A
-  }
-
-  readonly late: Effect.Effect<void> = Effect.suspend(() =>
-    this.happens("delay")
-      ? Effect.sleep(Duration.times(Duration.decode(this.options.maxDelay ?? "1 second"), this.random.number()))
-      : Effect.void
-  )
-}
+type Dice = FaultDice.FaultDice<keyof Faults>
 
 const failure = (dice: Dice, provider: string): LlmError.LlmError => {
   const common = { provider, message: "The provider failed, as a test wants it" }
@@ -137,25 +106,17 @@ const inPieces = (part: Part, dice: Dice): ReadonlyArray<Part> => {
   return pieces
 }
 
-const GARBAGE = ["", "\u0000", "\ud800", "```", "</answer>", '{"', "\n\n", "\u202e", "<|im_end|>"] as const
-
-const damagedText = (text: string, dice: Dice): string => {
-  const from = dice.below(text.length + 1)
-  const to = Math.min(text.length, from + dice.below(8))
-  return `${text.slice(0, from)}${dice.pick(GARBAGE)}${text.slice(to)}`
-}
-
 const damaged = (part: Part, dice: Dice): Part => {
   switch (part.type) {
     case "text-delta":
     case "reasoning-delta":
-      return { ...part, delta: damagedText(part.delta, dice) }
+      return { ...part, delta: FaultDice.damagedText(part.delta, dice) }
     case "tool-call":
       return dice.pick<() => Part>([
-        () => ({ ...part, name: damagedText(part.name, dice) }),
+        () => ({ ...part, name: FaultDice.damagedText(part.name, dice) }),
         () => ({ ...part, id: dice.pick(["", "call_1", "\u0000"]) }),
         () => ({ ...part, params: dice.pick<unknown>([null, [], "", 7, { __proto__: null, constructor: {} }]) }),
-        () => ({ ...part, params: damagedText(JSON.stringify(part.params) ?? "", dice) })
+        () => ({ ...part, params: FaultDice.damagedText(JSON.stringify(part.params) ?? "", dice) })
       ])()
     case "finish":
       return dice.pick<Part>([
@@ -196,13 +157,6 @@ const breakOf = (
     : { after, error: new LlmError.LlmConnectionError({ provider, message: "The stream broke off", sent: true }) }
 }
 
-const check = (options: Options): void => {
-  for (const fault of ["fail", "hang", "delay", "truncate", "repeat", "reorder", "corrupt"] as const) {
-    const chance = options[fault] ?? 0
-    if (!(chance >= 0 && chance <= 1)) throw new TypeError(`FaultyModel: ${fault} is ${chance}, not from 0 to 1`)
-  }
-}
-
 /**
  * The client with faults. A chance beyond 0 to 1 throws a `TypeError`, because faults are constants.
  *
@@ -213,7 +167,7 @@ export const make = (
   client: LlmClient.Service,
   options: Options
 ): LlmClient.Service & { readonly observer: Observer } => {
-  check(options)
+  FaultDice.check("FaultyModel", options, faults)
   const { provider } = client
   const injected: Array<Injected> = []
   let calls = 0
@@ -227,7 +181,7 @@ export const make = (
     const { after, error } = breakOf(parts, dice, provider)
     const assembler = PartAssembler.make({ provider, model: response.model })
     for (const part of parts.slice(0, after)) {
-      yield* dice.late
+      yield* dice.delay("delay")
       assembler.push(part)
       if (onParts !== undefined) yield* onParts([part])
     }
@@ -245,13 +199,18 @@ export const make = (
     observer: { injected: Effect.sync(() => injected.slice()) },
     complete: (request, given = {}) =>
       Effect.suspend((): Effect.Effect<LlmClient.LlmResponse, LlmError.LlmError> => {
-        const dice = new Dice(options, ++calls, injected)
+        const call = ++calls
+        const dice = new FaultDice.FaultDice<keyof Faults>(
+          options,
+          call,
+          (fault) => void injected.push({ call, fault })
+        )
         const { onParts, ...rest } = given
         if (dice.happens("hang")) return Effect.never
         const answer = dice.happens("fail")
           ? Effect.fail(failure(dice, provider))
           : Effect.flatMap(client.complete(request, rest), (response) => deliver(response, dice, onParts))
-        return Effect.zipRight(dice.late, answer)
+        return Effect.zipRight(dice.delay("delay"), answer)
       })
   }
 }

@@ -6,9 +6,12 @@
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import type * as Usage from "../domain/Usage.js"
 import * as OnDemand from "../internal/fiber/OnDemand.js"
+import * as Excerpt from "../internal/text/Excerpt.js"
 import * as CallGate from "../llm/model/CallGate.js"
 import * as LlmClient from "../llm/model/LlmClient.js"
 import type { LlmError } from "../llm/model/LlmError.js"
@@ -64,6 +67,37 @@ export type ScriptItem =
   | ((request: LlmClient.LlmRequest, index: number) => Turn | string | Effect.Effect<Turn | string, LlmError>)
 
 /**
+ * A list of turns that is used in order, or one function that answers every request.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Script = ReadonlyArray<ScriptItem> | Exclude<ScriptItem, string | Turn>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Name of the model in its answers; default `test-model`. */
+  readonly model?: string | undefined
+  /** Default `test`. */
+  readonly provider?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface LayerOptions extends Options {
+  /**
+   * Whether a scope that closes with success while turns of a list were never asked for dies. Default: true. False is
+   * for tests whose point it is that the model is not asked again.
+   */
+  readonly exhausted?: boolean | undefined
+}
+
+/**
  * Observes the requests of a scripted model.
  *
  * @since 0.1.0
@@ -73,6 +107,8 @@ export interface Observer {
   readonly requests: Effect.Effect<ReadonlyArray<LlmClient.LlmRequest>>
   /** Turns of the script that were not requested yet. */
   readonly remaining: Effect.Effect<number>
+  /** Dies if turns of the script were not requested yet, and says how many and what the first of them is. */
+  readonly exhausted: Effect.Effect<void>
   /** Requests that are being answered. */
   readonly active: Effect.Effect<number>
 }
@@ -110,6 +146,19 @@ const toParts = (turn: Turn, callId: () => string): ReadonlyArray<LlmClient.LlmP
   return parts
 }
 
+const describe = (item: ScriptItem): string => {
+  if (typeof item === "function") return "a function of the request"
+  return Excerpt.ends(typeof item === "string" ? JSON.stringify(item) : Inspectable.toStringUnknown(item, 0), 500)
+}
+
+/** Dies if a list has turns after those that were asked for. */
+const checkExhausted = (script: Script, asked: number): Effect.Effect<void> => {
+  if (typeof script === "function" || asked >= script.length) return Effect.void
+  return Effect.dieMessage(
+    `TestModel: ${script.length - asked} of ${script.length} turns of the script were never asked for. The first of them: ${describe(script[asked]!)}. Shorten the script, or give the layer \`exhausted: false\` if turns may be left.`
+  )
+}
+
 /**
  * A model with a script: a list that is used in order, or one function that answers every request.
  *
@@ -119,8 +168,8 @@ const toParts = (turn: Turn, callId: () => string): ReadonlyArray<LlmClient.LlmP
  * @category constructors
  */
 export const make = (
-  script: ReadonlyArray<ScriptItem> | Exclude<ScriptItem, string | Turn>,
-  options?: { readonly model?: string | undefined; readonly provider?: string | undefined } | undefined
+  script: Script,
+  options?: Options | undefined
 ): LlmClient.Service & { readonly observer: Observer } => {
   const requests: Array<LlmClient.LlmRequest> = []
   const provider = options?.provider ?? "test"
@@ -185,6 +234,7 @@ export const make = (
     observer: {
       requests: Effect.sync(() => requests.slice()),
       remaining: Effect.sync(() => (typeof script === "function" ? 0 : Math.max(0, script.length - asked))),
+      exhausted: Effect.suspend(() => checkExhausted(script, asked)),
       active: Effect.sync(() => active)
     }
   }
@@ -194,17 +244,27 @@ export const make = (
  * The model and the observer of its requests. Building the layer loads what runs load on first use, such as the
  * strategies: an import takes real time, and a test that adjusts `TestClock` would be ahead of it.
  *
+ * If its scope closes with success while turns of a list were never asked for, closing it dies as {@link exhausted}
+ * does: a test that provides the layer fails. A scope that closes with a failure or an interruption keeps that as its
+ * only cause. A layer that several tests share is checked once, when it closes after the last of them: by `layer` of
+ * `@effect/vitest` in `afterAll`, and by a `ManagedRuntime` in `dispose`.
+ *
  * @since 0.1.0
  * @category layers
  */
 export const layer = (
-  script: ReadonlyArray<ScriptItem> | Exclude<ScriptItem, string | Turn>,
-  options?: { readonly model?: string | undefined; readonly provider?: string | undefined } | undefined
+  script: Script,
+  options?: LayerOptions | undefined
 ): Layer.Layer<LlmClient.LlmClient | TestModel> =>
-  Layer.effectContext(
-    Effect.map(OnDemand.loadAll, () => {
+  Layer.scopedContext(
+    Effect.gen(function* () {
+      yield* OnDemand.loadAll
       const service = make(script, options)
-      return Context.make(LlmClient.LlmClient, CallGate.wrap(service)).pipe(Context.add(TestModel, service.observer))
+      const { observer } = service
+      if (options?.exhausted !== false) {
+        yield* Effect.addFinalizer((exit) => (Exit.isSuccess(exit) ? observer.exhausted : Effect.void))
+      }
+      return Context.make(LlmClient.LlmClient, CallGate.wrap(service)).pipe(Context.add(TestModel, observer))
     })
   )
 
@@ -217,4 +277,16 @@ export const layer = (
 export const requests: Effect.Effect<ReadonlyArray<LlmClient.LlmRequest>, never, TestModel> = Effect.flatMap(
   TestModel,
   (observer) => observer.requests
+)
+
+/**
+ * Dies if turns of the script were never asked for. The message says how many they are and what the first of them is.
+ * A script that is a function has none left. `layer` checks it when it closes; this is for tests that check it before.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const exhausted: Effect.Effect<void, never, TestModel> = Effect.flatMap(
+  TestModel,
+  (observer) => observer.exhausted
 )

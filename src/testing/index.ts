@@ -35,6 +35,14 @@ export * as FactStoreSuite from "./facts/FactStoreSuite.js"
 export * as FaultyModel from "./FaultyModel.js"
 
 /**
+ * Makes a service of effects fail as real ones do, by a seed: a store of sessions or memory, the handler of a tool, any
+ * record of functions that return effects. The same seed gives the same faults to the same calls.
+ *
+ * @since 0.1.0
+ */
+export * as FaultyService from "./FaultyService.js"
+
+/**
  * The contract of `MemoryStore` as cases that any test runner can register, also for custom stores.
  *
  * @since 0.1.0

@@ -118,7 +118,7 @@ describe("a request with files", () => {
       const requests = yield* Effect.gen(function* () {
         yield* Crew.run(crew, { input: [Content.text("Look"), image] })
         return yield* TestModel.requests
-      }).pipe(Effect.provide(Runs.layer(["A cat", "A cat"])))
+      }).pipe(Effect.provide(Runs.layer(["A cat"])))
       assert.lengthOf(filesOf(requests[0] as LlmClient.LlmRequest), 1)
     })
   )

@@ -190,7 +190,7 @@ describe("model calls that are cut off", () => {
       assert.deepInclude(yield* budget, { spent: 0, reserved: 150 })
       yield* Fiber.interrupt(first)
       assert.deepInclude(yield* budget, { spent: 100, reserved: 0 })
-    }).pipe(Effect.provide(make([late, late], { client: LlmLimits.layer({ concurrency: 1 }) })))
+    }).pipe(Effect.provide(make([late], { client: LlmLimits.layer({ concurrency: 1 }) })))
   )
 
   it.effect("exhausts the budget of a client that disconnects again and again", () =>

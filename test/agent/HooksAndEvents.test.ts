@@ -95,7 +95,7 @@ describe("hooks of a run", () => {
         [false, false, "RunLimitExceededError"],
         [false, true, "InterruptedError"]
       ])
-    }).pipe(Effect.scoped, Effect.provide(given({}, [...script.slice(0, 1), ...script])))
+    }).pipe(Effect.scoped, Effect.provide(given({}, [...script.slice(0, 1), ...script.slice(0, 1)])))
   })
 
   it.effect("ignore a handler that fails or dies", () =>
@@ -179,7 +179,9 @@ describe("domain events of a run", () => {
 
   it.effect("report a failed run as failed", () =>
     Effect.gen(function* () {
-      const events = yield* told(AgentExecutor.run(agent.pipe(Agent.withLimits({ maxModelCalls: 1 })), "hi"), 4)
+      const events = yield* told(AgentExecutor.run(agent.pipe(Agent.withLimits({ maxModelCalls: 1 })), "hi"), 4, {
+        turns: script.slice(0, 1)
+      })
       assert.deepStrictEqual(
         events.map(({ eventType }) => eventType),
         [

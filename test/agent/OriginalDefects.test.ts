@@ -79,9 +79,7 @@ describe("executor", () => {
       assert.isTrue(Boolean(decision))
       assert.strictEqual((yield* Effect.flip(AgentExecutor.run(plain, "hi"))).message, broke.message)
       assert.deepStrictEqual(yield* TestModel.requests, [])
-    }).pipe(
-      Effect.provide(Runs.layer(["hello"], { governance: Layer.succeed(Governance.Governance, governance.service) }))
-    )
+    }).pipe(Effect.provide(Runs.layer([], { governance: Layer.succeed(Governance.Governance, governance.service) })))
   })
 
   it.effect("reports the reason of the guard that blocked", () => {
@@ -96,7 +94,7 @@ describe("executor", () => {
       assert.strictEqual(error._tag, "InputGuardError")
       assert.include(error.message, "no greetings")
       assert.strictEqual(Runs.of(events, "GuardTriggered")[0]?.reason, "no greetings")
-    }).pipe(Effect.provide(Runs.layer(["hello"], { guards: DefaultGuardPipeline.layerGuards([strict]) })))
+    }).pipe(Effect.provide(Runs.layer([], { guards: DefaultGuardPipeline.layerGuards([strict]) })))
   })
 
   it.effect("combines a tool registry with all other parts of an agent", () =>

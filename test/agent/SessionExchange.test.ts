@@ -101,7 +101,7 @@ describe("a run's question in its session", () => {
       assert.strictEqual(contents.length, 1)
     }).pipe(
       Effect.provide(
-        given(["1", "2"], {
+        given(["1"], {
           store,
           guards: DefaultGuardPipeline.layerGuards([redacting, blocking])
         })
@@ -114,7 +114,7 @@ describe("a run's question in its session", () => {
       const error = yield* Effect.flip(AgentExecutor.run(Agent.make("a"), request))
       assert.strictEqual(error._tag, "SessionStorageError")
       assert.strictEqual((yield* TestModel.requests).length, 0)
-    }).pipe(Effect.provide(given(["1"], { store: storeWith(() => ({ open: () => Effect.fail(down) })) })))
+    }).pipe(Effect.provide(given([], { store: storeWith(() => ({ open: () => Effect.fail(down) })) })))
   )
 
   it.effect("fails the run before any model call if the session is deleted meanwhile", () =>
@@ -124,7 +124,7 @@ describe("a run's question in its session", () => {
       assert.strictEqual((yield* TestModel.requests).length, 0)
     }).pipe(
       Effect.provide(
-        given(["1"], {
+        given([], {
           store: storeWith((store) => ({
             open: (exchange) => Effect.zipRight(store.delete(exchange.sessionId), store.open(exchange))
           }))

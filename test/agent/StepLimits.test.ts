@@ -43,7 +43,7 @@ describe("a limit of each step", () => {
       const error = yield* Effect.flip(AgentExecutor.run(limited({ maxIterations: 2 }), "go"))
       assert.strictEqual(error._tag, "MaxIterationsExceededError")
       assert.lengthOf(yield* TestModel.requests, 2)
-    }).pipe(Effect.provide(Runs.layer([calls("look"), calls("look"), "done"])))
+    }).pipe(Effect.provide(Runs.layer([calls("look"), calls("look")])))
   )
 
   it.effect("gives way to the option of a strategy", () =>
@@ -255,7 +255,7 @@ describe("a limit of tokens or dollars of each step", () => {
       const error = yield* Effect.flip(AgentExecutor.run(agent, "go"))
       assert.deepInclude({ ...error }, { _tag: "RunLimitExceededError", limitType: "step-cost" })
       assert.include(error.message, "the price of test-model is unknown")
-    }).pipe(Effect.provide(Runs.layer(["done"], { tokens: counter })))
+    }).pipe(Effect.provide(Runs.layer([], { tokens: counter })))
   )
 
   it.effect("must be a number from 0, as any limit", () =>
@@ -272,6 +272,6 @@ describe("a limit of tokens or dollars of each step", () => {
         assert.include(error.message, Object.keys(limits)[0] as string)
       }
       assert.isEmpty(yield* TestModel.requests)
-    }).pipe(Effect.provide(Runs.layer(["done"])))
+    }).pipe(Effect.provide(Runs.layer([])))
   )
 })

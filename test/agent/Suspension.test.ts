@@ -74,22 +74,26 @@ const given = () => {
     notices,
     completed,
     layer: Layer.merge(
-      Runs.layer(script, {
-        governance: Layer.succeed(Governance.Governance, governance.service),
-        guards: DefaultGuardPipeline.layerGuards([
-          Collaborators.guard("passing", ["input", "output"], () => undefined)
-        ]),
-        sessions: sessions.layer,
-        memory: memory.layer,
-        log: log.layer,
-        steering,
-        hooks,
-        events: Layer.succeed(EventBus.EventBus, {
-          ...EventBus.noop,
-          enabled: true,
-          offer: (event) => notices.push(event) > 0
-        })
-      }),
+      Runs.layer(
+        script,
+        {
+          governance: Layer.succeed(Governance.Governance, governance.service),
+          guards: DefaultGuardPipeline.layerGuards([
+            Collaborators.guard("passing", ["input", "output"], () => undefined)
+          ]),
+          sessions: sessions.layer,
+          memory: memory.layer,
+          log: log.layer,
+          steering,
+          hooks,
+          events: Layer.succeed(EventBus.EventBus, {
+            ...EventBus.noop,
+            enabled: true,
+            offer: (event) => notices.push(event) > 0
+          })
+        },
+        { exhausted: false }
+      ),
       steering
     )
   }

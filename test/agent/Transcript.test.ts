@@ -111,7 +111,13 @@ const run = (turns: ReadonlyArray<ReadonlyArray<Plan>>, stopAfter: number | unde
       }
       const exit = yield* Fiber.await(fiber)
       return { exit, kept, requests: yield* TestModel.requests }
-    }).pipe(Effect.provide(Agents.layerWith({ log }).pipe(Layer.provideMerge(TestModel.layer(script)))))
+    }).pipe(
+      Effect.provide(
+        Agents.layerWith({ log }).pipe(
+          Layer.provideMerge(TestModel.layer(script, { exhausted: stopAfter === undefined }))
+        )
+      )
+    )
   })
 
 describe("parallel calls", () => {

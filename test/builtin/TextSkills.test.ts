@@ -158,6 +158,6 @@ describe("TextTranslateSkill", () => {
       const fiber = yield* Effect.fork(Effect.flip(call(skill, { text: "wall", target_language: "fr" })))
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "LlmTimeoutError")
-    }).pipe(Effect.provide(routes.pipe(Layer.provide(TestModel.layer(["unused"])))))
+    }).pipe(Effect.provide(routes.pipe(Layer.provide(TestModel.layer([])))))
   })
 })

@@ -58,11 +58,12 @@ const observed = Effect.flatMap(GuardPipeline.GuardPipeline, (pipeline) =>
 /** What comes of a text with two values of a field, other fields as they are given. */
 interface Row<A> {
   readonly ask: Ask
-  readonly one: readonly [A, unknown]
-  readonly other: readonly [A, unknown]
+  readonly one: readonly [value: A, outcome: unknown]
+  /** With the answers of the judges, if they are not those of `one`. */
+  readonly other: readonly [value: A, outcome: unknown, script?: TestModel.Script]
   readonly rest?: GuardConfig.Options
   /** Answers of the judges. */
-  readonly script?: Parameters<typeof TestModel.layer>[0]
+  readonly script?: TestModel.Script
 }
 
 const judged = { enableLlmGuards: true } as const
@@ -95,7 +96,7 @@ const rows: { readonly [K in keyof Fields]: Row<Fields[K]> } = {
     one: ["block", "block"],
     other: ["redact", "a [REDACTED:TOPIC]"]
   },
-  enableLlmGuards: { ask: input("hello"), script: [verdict(0.9)], one: [true, "block"], other: [false, "pass"] },
+  enableLlmGuards: { ask: input("hello"), script: [verdict(0.9)], one: [true, "block"], other: [false, "pass", []] },
   guardModel: {
     ask: (pipeline) => Effect.ignore(pipeline.checkInput("hello", {})),
     rest: judged,
@@ -106,14 +107,14 @@ const rows: { readonly [K in keyof Fields]: Row<Fields[K]> } = {
   llmGuardThreshold: {
     ask: input("hello"),
     rest: judged,
-    script: [verdict(0.5), verdict(0.5)],
+    script: [verdict(0.5)],
     one: [0.4, "block"],
     other: [0.6, "pass"]
   },
   llmGuardFailOpen: {
     ask: input("hello"),
     rest: judged,
-    script: ["no verdict", "no verdict", "no verdict", "no verdict"],
+    script: ["no verdict", "no verdict"],
     one: [true, "warn"],
     other: [false, "held back"]
   },
@@ -140,9 +141,9 @@ const rows: { readonly [K in keyof Fields]: Row<Fields[K]> } = {
   },
   blockedObservations: {
     ask: (pipeline) => observed.pipe(Effect.provideService(GuardPipeline.GuardPipeline, pipeline)),
-    script: [{ calls: [{ name: "page" }] }, "done", { calls: [{ name: "page" }] }, "done"],
+    script: [{ calls: [{ name: "page" }] }, "done"],
     one: ["withhold", "done"],
-    other: ["fail", "ToolObservationBlockedError"]
+    other: ["fail", "ToolObservationBlockedError", [{ calls: [{ name: "page" }] }]]
   }
 }
 
@@ -154,14 +155,14 @@ describe("GuardConfig", () => {
     it.effect(`${field} changes what the guards do`, () =>
       Effect.gen(function* () {
         const { ask, one, other, rest, script } = rows[field] as Row<unknown>
-        for (const [value, expected] of [one, other]) {
+        for (const [value, expected, answers = script ?? []] of [one, other] as ReadonlyArray<Row<unknown>["other"]>) {
           const came = Effect.gen(function* () {
             const result = yield* ask(yield* pipelineOf({ ...rest, [field]: value }))
             return field === "guardModel" ? (yield* TestModel.requests)[0]?.settings?.model : result
           })
           assert.deepStrictEqual(
             yield* came.pipe(
-              Effect.provide(Layer.provideMerge(DefaultModelRouter.layerDefault, TestModel.layer(script ?? [])))
+              Effect.provide(Layer.provideMerge(DefaultModelRouter.layerDefault, TestModel.layer(answers)))
             ),
             expected,
             `${field} = ${String(value)}`

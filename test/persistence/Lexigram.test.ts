@@ -65,7 +65,8 @@ const remembered = (runId: Effect.Effect.Success<typeof lived>) =>
     assert.strictEqual((yield* health).status, "healthy")
   })
 
-const model = TestModel.layer([{ text: "nice" }])
+/** Not every system has a run. */
+const model = TestModel.layer([{ text: "nice" }], { exhausted: false })
 
 type Open = (
   options: Lexigram.Replaceable & Lexigram.Settings

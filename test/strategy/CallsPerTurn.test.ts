@@ -36,8 +36,7 @@ const turn = (make: (typeof strategies)[string], calls: number, options: Options
     })
     const script = [
       { calls: Array.from({ length: calls }, (_, n) => ({ name: "count", id: `c${n}`, params: { n } })) },
-      "done",
-      "done"
+      ...(make === strategies.supervisor ? ["done", "done"] : ["done"])
     ]
     const run = yield* Strategies.run(make(options), script, { tools: ToolSet.make(count), ...setup })
     const answer = yield* run.exit

@@ -72,7 +72,7 @@ describe("a search of plans over tools that change", () => {
         Agent.withToolSearch({ maxDefinitions: 2, pinned: [decoy.name] })
       )
       assert.isEmpty(yield* refused(agent))
-    }).pipe(Effect.provide(Runs.layer(["unused"])))
+    }).pipe(Effect.provide(Runs.layer([])))
   )
 
   it.effect("refuses a tool with lasting effects that a source adds later, before it is called", () => {

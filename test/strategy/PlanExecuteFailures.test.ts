@@ -255,7 +255,7 @@ describe("PlanExecute and plans", () => {
       const ran = yield* run([names, names, done("a"), done("b"), "ok"])
       assert.strictEqual((yield* ran.exit).text, "ok")
       const huge = "x{[".repeat(200_000)
-      const big = yield* run([`1. [TOOL:add] ${huge}}`, huge, huge, `{"steps": [${huge}`, "No.", "No.", "No."], {
+      const big = yield* run([`1. [TOOL:add] ${huge}}`, huge, huge, `{"steps": [${huge}`], {
         maxReplans: 0
       })
       assert.strictEqual((yield* Effect.flip(big.exit))._tag, "MaxIterationsExceededError")

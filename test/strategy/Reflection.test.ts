@@ -77,9 +77,9 @@ describe("Reflection", () => {
         assert.lengthOf(ran.requests, 1 + 2 * cycles)
         assert.deepStrictEqual(deltas(ran), [`v${cycles}`])
       }
-      const accepted = yield* run(["v0", bad, "v1", good, "never"], { maxReflectionCycles: 4 })
+      const accepted = yield* run(["v0", bad, "v1", good], { maxReflectionCycles: 4 })
       assert.strictEqual((yield* accepted.exit).text, "v1")
-      assert.deepStrictEqual([accepted.requests.length, accepted.remaining], [4, 1])
+      assert.lengthOf(accepted.requests, 4)
       assert.include(Plans.user(accepted.requests[3]), "<work>\nv1\n</work>")
       const none = yield* run(["v0"], { maxReflectionCycles: 0 })
       assert.deepStrictEqual([(yield* none.exit).text, deltas(none)], ["v0", ["v0"]])

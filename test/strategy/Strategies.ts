@@ -25,6 +25,8 @@ export interface Setup {
   /** False: as under `run`, where nobody reads along. */
   readonly live?: boolean | undefined
   readonly telemetry?: Partial<Run.TelemetryOptions> | undefined
+  /** False: turns of the script may be left. */
+  readonly exhausted?: boolean | undefined
 }
 
 const runner = DefaultToolRunner.layer().pipe(
@@ -33,8 +35,8 @@ const runner = DefaultToolRunner.layer().pipe(
 )
 
 /** The layers a strategy asks for, over a script. */
-export const layer = (script: Script) =>
-  Layer.provideMerge(Layer.merge(DefaultModelRouter.layerDefault, runner), TestModel.layer(script))
+export const layer = (script: Script, options?: TestModel.LayerOptions) =>
+  Layer.provideMerge(Layer.merge(DefaultModelRouter.layerDefault, runner), TestModel.layer(script, options))
 
 export const task = (setup: Setup = {}): Effect.Effect<Strategy.Task> =>
   Effect.map(ToolSet.bind(setup.tools ?? ToolSet.empty), (tools) => ({
@@ -88,12 +90,14 @@ export const run = <E>(
       remaining: yield* observer.remaining,
       of: (tag: string) => events.filter((event) => event._tag === tag) as never
     }
-  }).pipe(Effect.provide(layer(script))) as Effect.Effect<Ran<E | Strategy.StrategyBaseError>>
+  }).pipe(Effect.provide(layer(script, { exhausted: setup.exhausted }))) as Effect.Effect<
+    Ran<E | Strategy.StrategyBaseError>
+  >
 
 /** The events of `execute`, and how its stream ended. */
 export const record = <E>(strategy: Strategy.Strategy<E, never>, script: Script, setup: Setup = {}) =>
   Effect.flatMap(task(setup), (given) => EventRecorder.record(strategy.execute(given))).pipe(
-    Effect.provide(layer(script))
+    Effect.provide(layer(script, { exhausted: setup.exhausted }))
   )
 
 /** Events as a line each: what happened, and the one thing that tells it from others of its kind. */

@@ -63,6 +63,9 @@ const loops: ReadonlyArray<readonly [string, (options: Pick<ToolLoop.LoopOptions
 describe("calls in the text of a model with native tools", () => {
   for (const [name, make] of loops) {
     describe(name, () => {
+      /** The answer, which a supervisor gives once more at the end. */
+      const end = (text: string) => (name === "supervisor" ? [text, text] : [text])
+
       it.effect("answers with the whole text that quotes the protocol, whatever `textCalls` says", () =>
         Effect.gen(function* () {
           for (const textCalls of [undefined, "never", "always"] as const) {
@@ -82,7 +85,11 @@ describe("calls in the text of a model with native tools", () => {
             const never = yield* run(make({}), [text])
             assert.strictEqual((yield* never.exit).text, text)
             assert.lengthOf(never.of("ToolCall"), 0)
-            const always = yield* run(make({ textCalls: "always" }), [text, "Thought: done\nFinal Answer: 3", "3"])
+            const always = yield* run(make({ textCalls: "always" }), [
+              text,
+              "Thought: done\nFinal Answer: 3",
+              ...end("3").slice(1)
+            ])
             assert.strictEqual((yield* always.exit).text, "3")
             assert.deepStrictEqual(
               always.of("ToolCall").map(({ name, params }) => [name, params]),
@@ -99,7 +106,7 @@ describe("calls in the text of a model with native tools", () => {
       it.effect("runs native calls next to a quote, and nothing of the quote", () =>
         Effect.gen(function* () {
           const call = { name: "wipe", params: { message: "one" }, id: "c1" }
-          const ran = yield* run(make({ textCalls: "always" }), [{ text: quotes[2]!, calls: [call] }, "ok", "ok"])
+          const ran = yield* run(make({ textCalls: "always" }), [{ text: quotes[2]!, calls: [call] }, ...end("ok")])
           yield* ran.exit
           assert.deepStrictEqual(
             ran.of("ToolCall").map(({ id, params }) => [id, params]),
@@ -130,12 +137,13 @@ describe("calls in the text of a model with native tools", () => {
 
   it.effect("treats quotes in history, system prompt and tool results as data", () =>
     Effect.gen(function* () {
-      for (const [, make] of loops) {
+      for (const [name, make] of loops) {
+        const end = "It says nothing."
         for (const quote of [bare, ...quotes]) {
           const told = Tool.make("read", { description: "Reads", handler: () => Effect.succeed(quote) })
           const ran = yield* run(
             make({ textCalls: "always" }),
-            [{ calls: [{ name: "read", params: {}, id: "c1" }] }, "It says nothing.", "It says nothing."],
+            [{ calls: [{ name: "read", params: {}, id: "c1" }] }, end, ...(name === "supervisor" ? [end] : [])],
             {
               tools: ToolSet.make(told, named("wipe"), named("delegate_to_ada")),
               task: {
@@ -147,7 +155,7 @@ describe("calls in the text of a model with native tools", () => {
               }
             }
           )
-          assert.strictEqual((yield* ran.exit).text, "It says nothing.")
+          assert.strictEqual((yield* ran.exit).text, end)
           assert.deepStrictEqual(
             ran.of("ToolCall").map(({ name }) => name),
             ["read"]

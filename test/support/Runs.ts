@@ -10,9 +10,10 @@ import * as TestModel from "../../src/testing/TestModel.js"
 
 export const layer = (
   script: Parameters<typeof TestModel.layer>[0],
-  given: Agents.Replaceable & { readonly config?: Partial<AgentConfig.AgentConfig> | undefined } = {}
+  given: Agents.Replaceable & { readonly config?: Partial<AgentConfig.AgentConfig> | undefined } = {},
+  options?: TestModel.LayerOptions
 ): Layer.Layer<AgentExecutor.AgentExecutor | TestModel.TestModel> =>
-  Layer.provideMerge(Agents.layerWith(given), TestModel.layer(script)) as Layer.Layer<
+  Layer.provideMerge(Agents.layerWith(given), TestModel.layer(script, options)) as Layer.Layer<
     AgentExecutor.AgentExecutor | TestModel.TestModel
   >
 

@@ -1,8 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as LlmError from "../../src/llm/model/LlmError.js"
@@ -13,11 +17,11 @@ const ask = (text = "hi"): LlmClient.LlmRequest => ({ messages: [{ role: "user",
 
 const down = new LlmError.LlmUnavailableError({ message: "down", provider: "test" })
 
-const defect = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<string> =>
+const defect = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<string, never, R> =>
   Effect.map(Effect.flip(Effect.sandbox(effect)), (cause) => {
     const died = Cause.dieOption(cause)
     return Option.isSome(died) ? String((died.value as Error).message) : assert.fail("it is no defect")
-  }) as Effect.Effect<string>
+  }) as Effect.Effect<string, never, R>
 
 const collect = (model: LlmClient.Service, request = ask()) => {
   const parts: Array<LlmClient.LlmPart> = []
@@ -191,4 +195,118 @@ describe("TestModel", () => {
       }
     })
   )
+
+  describe("with turns that were never asked for", () => {
+    const once = LlmGateway.complete(ask())
+
+    it.effect("fails a test that provides the layer, and says how many and what the first is", () =>
+      Effect.gen(function* () {
+        const message = yield* defect(Effect.provide(once, TestModel.layer(["one", "two \u0000", "three"])))
+        assert.match(message, /2 of 3 turns of the script were never asked for/)
+        assert.include(message, 'The first of them: "two \\u0000".')
+        assert.include(message, "exhausted: false")
+      })
+    )
+
+    it.effect("accepts a script to its end, one beyond it, a function, and a request that was interrupted", () =>
+      Effect.gen(function* () {
+        const twice = Effect.zipRight(once, once)
+        const slow = Effect.timeoutOption(once, "1 second")
+        const late = yield* Effect.fork(Effect.provide(slow, TestModel.layer([{ text: "x", delay: "1 hour" }])))
+        yield* TestClock.adjust("1 second")
+        assert.isTrue(Option.isNone(yield* Fiber.join(late)))
+        yield* Effect.provide(once, TestModel.layer(["one"]))
+        yield* Effect.provide(Effect.void, TestModel.layer([]))
+        yield* Effect.provide(
+          Effect.void,
+          TestModel.layer(() => "one")
+        )
+        const beyond = Effect.provide(twice, TestModel.layer(["one"]))
+        assert.match(yield* defect(beyond), /request 2 came/)
+      })
+    )
+
+    it.effect("does not hide how a scope failed", () =>
+      Effect.gen(function* () {
+        const ends = (effect: Effect.Effect<unknown, string, LlmClient.LlmClient>) =>
+          Effect.exit(Effect.provide(effect, TestModel.layer(["one", "two"])))
+        assert.deepStrictEqual(
+          yield* ends(Effect.zipRight(once.pipe(Effect.orDie), Effect.fail("typed"))),
+          Exit.fail("typed")
+        )
+        assert.deepStrictEqual(yield* ends(Effect.die("assertion")), Exit.die("assertion"))
+        const interrupted = yield* ends(Effect.interrupt)
+        assert.isTrue(Exit.isFailure(interrupted) && Cause.isInterruptedOnly(interrupted.cause))
+        const built = Layer.effectDiscard(Effect.fail("layer")).pipe(Layer.provideMerge(TestModel.layer(["one"])))
+        assert.deepStrictEqual(yield* Effect.exit(Effect.provide(Effect.void, built)), Exit.fail("layer"))
+      })
+    )
+
+    it.effect("are allowed by an option, and are checked on demand", () =>
+      Effect.gen(function* () {
+        yield* once
+        assert.match(yield* defect(TestModel.exhausted), /1 of 2 turns/)
+        const { exhausted } = TestModel.make(["one"]).observer
+        assert.match(yield* defect(exhausted), /1 of 1 turns/)
+        yield* TestModel.make(() => "any").observer.exhausted
+      }).pipe(Effect.provide(TestModel.layer(["one", "two"], { exhausted: false })))
+    )
+
+    it.effect("sees what is asked while the layers above it close", () =>
+      Effect.gen(function* () {
+        const atTheEnd = Layer.scopedDiscard(
+          Effect.flatMap(LlmClient.LlmClient, (client) =>
+            Effect.addFinalizer(() => Effect.orDie(client.complete(ask("at the end"))))
+          )
+        )
+        const both = Layer.provideMerge(atTheEnd, TestModel.layer(["one", "two"]))
+        yield* Effect.provide(once, both)
+        assert.match(yield* defect(Effect.provide(Effect.void, both)), /1 of 2 turns/)
+      })
+    )
+
+    it.effect("are checked once where tests share a layer: when its scope or its runtime closes", () =>
+      Effect.gen(function* () {
+        for (const asked of [1, 2]) {
+          const scope = yield* Scope.make()
+          const shared = yield* Effect.provideService(
+            Layer.memoize(TestModel.layer(["one", "two"])),
+            Scope.Scope,
+            scope
+          )
+          for (let i = 0; i < asked; i++) yield* Effect.provide(once, shared)
+          const closed = yield* Effect.exit(Scope.close(scope, Exit.void))
+          assert.strictEqual(Exit.isSuccess(closed), asked === 2)
+
+          const runtime = ManagedRuntime.make(TestModel.layer(["one", "two"]))
+          for (let i = 0; i < asked; i++) yield* Effect.promise(() => runtime.runPromise(once))
+          const disposed = yield* Effect.exit(Effect.tryPromise(() => runtime.dispose()))
+          assert.strictEqual(Exit.isSuccess(disposed), asked === 2)
+        }
+      })
+    )
+
+    it.effect("describes turns of every kind in a line", () =>
+      Effect.gen(function* () {
+        const cyclic: { self?: unknown } = {}
+        cyclic.self = cyclic
+        const cases: ReadonlyArray<readonly [TestModel.ScriptItem, RegExp]> = [
+          [
+            { calls: [{ name: "add", params: { a: 1 } }] },
+            /first of them: {"calls":\[{"name":"add","params":{"a":1}}\]}\. /
+          ],
+          [() => "x", /first of them: a function of the request\. /],
+          [{ fail: down }, /LlmUnavailableError/],
+          [{ calls: [{ name: "loop", params: cyclic }] }, /"name":"loop"/],
+          [{ calls: [{ name: "big", params: 1n }] }, /first of them: \[object Object\]\. /],
+          ["x".repeat(1_000_000), /"x+\[…999502…\]x+"\. /]
+        ]
+        for (const [item, expected] of cases) {
+          const message = yield* defect(TestModel.make([item]).observer.exhausted)
+          assert.match(message, expected)
+          assert.isBelow(message.length, 800)
+        }
+      })
+    )
+  })
 })

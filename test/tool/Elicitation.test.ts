@@ -53,10 +53,12 @@ const office = <A, E>(
     options,
     request = {},
     turns = script,
+    exhausted,
     ...agent
   }: {
     readonly turns?: Parameters<typeof TestModel.layer>[0]
     readonly request?: object
+    readonly exhausted?: boolean
     readonly options?: PendingApprovals.Options
     readonly [key: string]: unknown
   } = {}
@@ -70,7 +72,7 @@ const office = <A, E>(
     )
     yield* TestClock.adjust(0)
     return yield* body(run as never)
-  }).pipe(Effect.provide(Layer.merge(Runs.layer(turns, { approvals: pending }), pending)))
+  }).pipe(Effect.provide(Layer.merge(Runs.layer(turns, { approvals: pending }, { exhausted }), pending)))
 }
 
 const waiting = (access?: PendingApprovals.Access) =>
@@ -354,13 +356,16 @@ describe("Elicitation.ask", () => {
   )
 
   it.effect("is withdrawn when its run is interrupted", () =>
-    office([book], (run) =>
-      Effect.gen(function* () {
-        const { id } = yield* question
-        yield* Fiber.interrupt(run)
-        assert.isEmpty(yield* waiting())
-        assert.strictEqual((yield* Effect.flip(Elicitation.accept(id, { row: 1, side: "aisle" }))).reason, "unknown")
-      })
+    office(
+      [book],
+      (run) =>
+        Effect.gen(function* () {
+          const { id } = yield* question
+          yield* Fiber.interrupt(run)
+          assert.isEmpty(yield* waiting())
+          assert.strictEqual((yield* Effect.flip(Elicitation.accept(id, { row: 1, side: "aisle" }))).reason, "unknown")
+        }),
+      { exhausted: false }
     )
   )
 

@@ -121,7 +121,7 @@ export const make = (
   options: Options | undefined,
   written: SessionTelemetry.Written<SessionStore.Created>
 ) => Effect.Effect<SessionStore.Created, Failure>) => {
-  const { find, store } = writer
+  const { find, store, writes } = writer
   return Effect.fnUntraced(function* (sourceId, options, written) {
     const { branchName, fromCheckpoint, id: given } = options ?? {}
     if (given !== undefined && !isSessionId(given)) {
@@ -158,7 +158,7 @@ export const make = (
     }
     const created = yield* Effect.catchTag(
       SessionTelemetry.reportWritten(
-        store.create({
+        writes.create({
           session,
           checkpoint: {
             id: checkpointId,

@@ -118,7 +118,7 @@ const create =
           SessionChange.opening(
             parts,
             SessionTelemetry.reportWritten(
-              writer.store.create({ session, limits: { perUser: settings.maxSessionsPerUser } }),
+              writer.writes.create({ session, limits: { perUser: settings.maxSessionsPerUser } }),
               written
             )
           ),
@@ -257,7 +257,7 @@ const remove =
         writer.modify(id, options, (session) =>
           // First the files: a repeated call finds only what has a session.
           Effect.map(
-            Effect.zipRight(files.remove(session), writer.store.delete(id)),
+            Effect.zipRight(files.remove(session), writer.writes.delete(id)),
             (value) => ({ _tag: "Keep", value }) as const
           )
         )
@@ -330,7 +330,7 @@ export const make = (
     const effects = yield* SessionEffects.make({ consolidateOnClose: options?.consolidateOnClose ?? true })
     const parts: Parts = { settings: settingsOf(options), writer, effects }
     const lease = yield* SessionLease.make(
-      writer.store,
+      writer.writes,
       Duration.toMillis(options?.exchangeLease ?? "1 minute"),
       SessionExchanges.recover(parts, recoverSize)
     )

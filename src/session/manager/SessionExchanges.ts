@@ -49,7 +49,7 @@ const keyOf = (id: SessionId, runId: RunId): string => JSON.stringify([id, runId
 export const begin =
   (parts: SessionChange.Parts, lease: SessionLease.Lease): SessionManager.Service["beginExchange"] =>
   (id, { durable, runId, turns: given, ...access }) => {
-    const { find, store } = parts.writer
+    const { find, store, writes } = parts.writer
     const key = keyOf(id, runId)
     const begun = Effect.gen(function* () {
       const turns = yield* checkedAll(parts, given)
@@ -60,12 +60,12 @@ export const begin =
       // The answer needs room too.
       const refused = SessionTurns.refusal(parts, session, turns.length + 1)
       if (refused !== undefined) return yield* refused
-      if (durable === true) return yield* store.open({ sessionId: id, runId, turns })
+      if (durable === true) return yield* writes.open({ sessionId: id, runId, turns })
       yield* lease.sweep
       yield* Effect.uninterruptible(
         Effect.flatMap(lease.hold(key), (owner) =>
           // A failed write may still have taken effect.
-          Effect.onError(store.open({ sessionId: id, runId, owner, turns }), () =>
+          Effect.onError(writes.open({ sessionId: id, runId, owner, turns }), () =>
             lease.leave(key, store.withdraw({ sessionId: id, runId }))
           )
         )

@@ -10,6 +10,7 @@ import type * as Scope from "effect/Scope"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import type { SessionStorageError } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
+import * as SessionWrites from "./SessionWrites.js"
 
 /**
  * @category models
@@ -38,7 +39,7 @@ const shortest = 1000
  * @category constructors
  */
 export const make = (
-  store: SessionStore.Service,
+  store: Pick<SessionStore.Service, "lease">,
   millis: number,
   sweep: Effect.Effect<unknown, SessionStorageError>
 ): Effect.Effect<Lease, never, Scope.Scope> =>
@@ -57,9 +58,9 @@ export const make = (
       })
     )
     const warned = (text: string) => Effect.annotateLogs(Effect.logWarning(text), { module: "SessionManager" })
-    // A defect of a store must not end the renewals.
+    // A defect of a store must not end the renewals, and neither must a call that it never answers.
     const logged = (what: string, effect: Effect.Effect<unknown, SessionStorageError>): Effect.Effect<void> =>
-      Effect.asVoid(effect).pipe(
+      SessionWrites.bounded("upkeep of exchanges", Effect.asVoid(effect)).pipe(
         Effect.catchAll(({ _tag }) => warned(`${what}: ${_tag}`)),
         Effect.catchAllDefect(() => warned(`${what}: defect`))
       )

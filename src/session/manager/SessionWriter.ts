@@ -22,6 +22,7 @@ import {
   SessionStorageError
 } from "../turn/SessionError.js"
 import * as SessionStore from "../turn/SessionStore.js"
+import * as SessionWrites from "./SessionWrites.js"
 
 /**
  * @category models
@@ -51,6 +52,8 @@ export type Decision<A, E = never> =
  */
 export interface Service {
   readonly store: SessionStore.Service
+  /** Those of the store, bounded in time. */
+  readonly writes: SessionWrites.Writes
   /** The session, if it is visible to the caller by the rule of `SystemAccess`. */
   readonly find: (
     id: SessionId,
@@ -112,6 +115,7 @@ export const make: Effect.Effect<Service, never, SessionStore.SessionStore> = Ef
   SessionStore.SessionStore,
   (store) => {
     const { withLock } = KeyedLock.make()
+    const writes = SessionWrites.make(store)
     const find: Service["find"] = (id, access) =>
       Effect.flatMap(store.load(id), (found) =>
         Option.isNone(found)
@@ -128,10 +132,10 @@ export const make: Effect.Effect<Service, never, SessionStore.SessionStore> = Ef
         case "Keep":
           return Effect.succeedSome(decision.value)
         case "Save":
-          return Effect.map(won(store.save(decision.change)), Option.as(decision.value))
+          return Effect.map(won(writes.save(decision.change)), Option.as(decision.value))
         case "Append":
           return Effect.flatMap(
-            won(store.append(decision.addition)),
+            won(writes.append(decision.addition)),
             (turns): Effect.Effect<Option.Option<A>, E> =>
               Option.isNone(turns)
                 ? Effect.succeedNone
@@ -143,6 +147,7 @@ export const make: Effect.Effect<Service, never, SessionStore.SessionStore> = Ef
     }
     return {
       store,
+      writes,
       find,
       modify: <A, E>(
         id: SessionId,

@@ -163,9 +163,7 @@ describe("Agent strategies", () => {
         Agent.make("a", { tools: [echo] }).pipe(Agent.withStrategy("react", once)),
         Agent.make("a", { tools: [echo] }).pipe(Agent.withStrategy(ReAct.make(once)))
       ]) {
-        const error = yield* Effect.flip(AgentExecutor.run(agent, "hi")).pipe(
-          Effect.provide(Runs.layer([calls("1"), "never"]))
-        )
+        const error = yield* Effect.flip(AgentExecutor.run(agent, "hi")).pipe(Effect.provide(Runs.layer([calls("1")])))
         assert.strictEqual(error._tag, "MaxIterationsExceededError")
       }
     })
@@ -179,7 +177,7 @@ describe("Agent strategies", () => {
       assert.include(error.message, 'did you mean "react"')
       assert.include(error.message, "function_calling")
       assert.strictEqual((yield* TestModel.requests).length, 0)
-    }).pipe(Effect.provide(Runs.layer(["ok"])))
+    }).pipe(Effect.provide(Runs.layer([])))
   )
 
   it.effect("a limit of iterations brings what was reached until then", () =>
@@ -451,8 +449,7 @@ describe("Agent limits", () => {
       Effect.provide(
         Runs.layer([
           { ...calls("1"), usage: { inputTokens: 300, outputTokens: 100, totalTokens: 400 } },
-          { ...calls("2"), usage: { inputTokens: 300, outputTokens: 100, totalTokens: 400 } },
-          "never"
+          { ...calls("2"), usage: { inputTokens: 300, outputTokens: 100, totalTokens: 400 } }
         ])
       )
     )
@@ -465,7 +462,16 @@ describe("Agent limits", () => {
       const run = (prices: Layer.Layer<CostEstimator.CostEstimator>) =>
         AgentExecutor.run(Agent.make("a", { tools: [echo], limits: { maxCostUsd: 1 } }), "hi").pipe(
           Effect.provide(
-            Layer.merge(Runs.layer([{ ...calls("1"), usage }, { ...calls("2"), usage }, "never"], { prices }), prices)
+            Layer.merge(
+              Runs.layer(
+                [
+                  { ...calls("1"), usage },
+                  { ...calls("2"), usage }
+                ],
+                { prices }
+              ),
+              prices
+            )
           )
         )
       const error = limited(yield* Effect.flip(run(prices)))
@@ -483,7 +489,7 @@ describe("Agent limits", () => {
       const run = (agent: Agent.Agent) =>
         Effect.exit(AgentExecutor.run(agent, "hi")).pipe(
           Effect.map(Exit.isSuccess),
-          Effect.provide(Runs.layer([calls("1"), "done"], { config: { maxRunTokens: 15 } }))
+          Effect.provide(Runs.layer([calls("1"), "done"], { config: { maxRunTokens: 15 } }, { exhausted: false }))
         )
       assert.isFalse(yield* run(Agent.make("a", { tools: [echo] })))
       assert.isTrue(yield* run(Agent.make("a", { tools: [echo], limits: { maxTokens: 1000 } })))
@@ -496,7 +502,7 @@ describe("Agent limits", () => {
       const error = limited(yield* Effect.flip(AgentExecutor.run(agent, "hi")))
       assert.deepInclude(error, { limitType: "model-calls", limit: 1, used: 1 })
       assert.strictEqual((yield* TestModel.requests).length, 1)
-    }).pipe(Effect.provide(Runs.layer([calls("1"), "never"])))
+    }).pipe(Effect.provide(Runs.layer([calls("1")])))
   )
 
   it.effect("model calls made side by side are all counted", () =>
@@ -525,6 +531,6 @@ describe("Agent limits", () => {
       const results = error.partial?.toolCalls.map((call) => call.result)
       assert.deepStrictEqual(results?.slice(0, 2), ["1", "2"])
       assert.strictEqual((yield* TestModel.requests).length, 2)
-    }).pipe(Effect.provide(Runs.layer([calls("1", "2"), calls("3"), "never"])))
+    }).pipe(Effect.provide(Runs.layer([calls("1", "2"), calls("3")])))
   )
 })

@@ -28,10 +28,15 @@ import * as Collaborators from "../../support/Collaborators.js"
 
 type Partial_ = Partial<AgentConfig.AgentConfig>
 
-const layer = (config: Partial_, script: Parameters<typeof TestModel.layer>[0], rest: Agents.Replaceable = {}) =>
+const layer = (
+  config: Partial_,
+  script: TestModel.Script,
+  rest: Agents.Replaceable = {},
+  options: TestModel.LayerOptions = {}
+) =>
   Layer.provideMerge(
     Agents.layerWith({ ...rest, config }) as Layer.Layer<AgentExecutor.AgentExecutor, never, TestModel.TestModel | any>,
-    TestModel.layer(script)
+    TestModel.layer(script, options)
   ) as Layer.Layer<AgentExecutor.AgentExecutor | TestModel.TestModel>
 
 const echo = Tool.make("echo", {
@@ -119,7 +124,7 @@ const rows: Row = {
         Effect.gen(function* () {
           const exit = yield* Effect.exit(AgentExecutor.run(Agent.make("a"), "hi"))
           return [tagOf(exit), (yield* TestModel.requests).length]
-        }).pipe(Effect.provide(layer(config, ["hello"])))
+        }).pipe(Effect.provide(layer(config, ["hello"], {}, { exhausted: false })))
       ),
     [true, ["ok", 1]],
     [false, ["AgentConfigurationError", 0]]
@@ -305,7 +310,9 @@ const rows: Row = {
     (config) =>
       orDie(
         Effect.map(Effect.exit(AgentExecutor.run(Agent.make("a", { tools: [echo] }), "hi")), tagOf).pipe(
-          Effect.provide(layer(config, [{ calls: [{ name: "echo", params: { text: "x" } }] }, "done"]))
+          Effect.provide(
+            layer(config, [{ calls: [{ name: "echo", params: { text: "x" } }] }, "done"], {}, { exhausted: false })
+          )
         )
       ),
     [15, "RunLimitExceededError"],
@@ -525,7 +532,7 @@ describe("AgentConfig in code", () => {
         assert.strictEqual(error._tag, "AgentConfigurationError")
         assert.include(error.message, field)
         assert.strictEqual((yield* TestModel.requests).length, 0)
-      }).pipe(Effect.provide(layer({ [field]: value } as Partial_, ["hello"])))
+      }).pipe(Effect.provide(layer({ [field]: value } as Partial_, [])))
     )
   }
 

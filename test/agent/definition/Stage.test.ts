@@ -182,7 +182,7 @@ describe("Stage", () => {
             Effect.provideService(Gate, { open }),
             Effect.map(({ message }) => message),
             Effect.catchTag("Closed", () => Effect.succeed("closed")),
-            Effect.provide(Layer.provideMerge(Agents.layer(), TestModel.layer(["hello"])))
+            Effect.provide(Layer.provideMerge(Agents.layer(), TestModel.layer(open ? ["hello"] : [])))
           )
         assert.strictEqual(yield* asked(false), "closed")
         assert.strictEqual(yield* asked(true), "hello")

@@ -43,7 +43,7 @@ describe("GovernanceStage", () => {
         assert.deepStrictEqual(memory.entries(), [])
       }).pipe(
         Effect.provide(
-          Runs.layer(["hello"], {
+          Runs.layer([], {
             governance: Layer.succeed(Governance.Governance, denying.service),
             sessions: sessions.layer,
             memory: memory.layer
@@ -65,7 +65,7 @@ describe("GovernanceStage", () => {
       })
       const agent = Agent.make("a", { settings: { model: "large" } })
       const error = yield* Effect.flip(AgentExecutor.run(agent, { input: "hi", userId: "ada" })).pipe(
-        Effect.provide(Runs.layer(["hello"], { governance: Layer.succeed(Governance.Governance, governance.service) }))
+        Effect.provide(Runs.layer([], { governance: Layer.succeed(Governance.Governance, governance.service) }))
       )
       assert.strictEqual(error._tag, "GovernancePersistenceError")
       const { agent: name, model, provider, userId } = asked[0]!

@@ -167,7 +167,7 @@ describe("GovernedCalls", () => {
   })
 
   it.effect("makes no tool call that cannot be checked", () => {
-    const { layer } = given([{ calls: [{ name: "time" }] }, "noon"], {
+    const { layer } = given([{ calls: [{ name: "time" }] }], {
       checkToolCall: () => new GovernancePersistenceError({ message: "no rates" })
     })
     return Effect.gen(function* () {

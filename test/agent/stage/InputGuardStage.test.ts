@@ -14,13 +14,13 @@ const blocks = Collaborators.guard("no-numbers", ["input"], (text) => (/\d/.test
 const redacts = Collaborators.guard("hide-numbers", ["input"], (text) => text.replace(/\d+/, "[NUMBER]"))
 const breaks = Guard.make({ name: "broken", stages: ["input"], check: () => Effect.fail("down") })
 
-const given = (guards: ReadonlyArray<Guard.Any>) => {
+const given = (guards: ReadonlyArray<Guard.Any>, script: TestModel.Script = []) => {
   const sessions = Collaborators.sessions()
   const memory = Collaborators.memory()
   return {
     sessions,
     memory,
-    layer: Runs.layer(["hello"], {
+    layer: Runs.layer(script, {
       guards: DefaultGuardPipeline.layerGuards(guards),
       sessions: sessions.layer,
       memory: memory.layer
@@ -45,7 +45,7 @@ describe("InputGuardStage", () => {
   })
 
   it.effect("passes the redacted message to model, memory and session", () => {
-    const { layer, memory, sessions } = given([redacts])
+    const { layer, memory, sessions } = given([redacts], ["hello"])
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(Agent.make("a"), request)
       assert.strictEqual(response.message, "hello")

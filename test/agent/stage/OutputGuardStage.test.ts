@@ -121,7 +121,8 @@ describe("GuardChecks", () => {
     parameters: { item: Schema.String },
     handler: ({ item }) => Effect.succeed(`ordered ${item}`)
   })
-  const script = [{ calls: [{ name: "order", params: { item: "knife" } }] }, "done"]
+  const ordering = { calls: [{ name: "order", params: { item: "knife" } }] }
+  const script = [ordering, "done"]
   const agent = Agent.make("a", { tools: [order] })
 
   it.effect("runs an agent's guards first, then the executor's on the result", () => {
@@ -149,7 +150,9 @@ describe("GuardChecks", () => {
       return AgentExecutor.run(agent.pipe(Agent.withGuards(guard)), "hi").pipe(
         Effect.catchTag("Refused", () => Effect.succeed("mine")),
         Effect.map((caught) => assert.strictEqual(caught, "mine", stage)),
-        Effect.provide(Runs.layer(script))
+        Effect.provide(
+          Runs.layer({ input: [], output: ["done"], toolInput: [ordering], toolOutput: [ordering] }[stage])
+        )
       )
     })
   )
@@ -186,7 +189,9 @@ describe("GuardChecks", () => {
       const blocked = Collaborators.guard("no-orders", ["toolOutput"], () => false)
       const error = yield* Effect.flip(AgentExecutor.run(agent, "hi")).pipe(
         Effect.provide(
-          Runs.layer(script, { guards: DefaultGuardPipeline.layer({ guards: [blocked], blockedObservations: "fail" }) })
+          Runs.layer([ordering], {
+            guards: DefaultGuardPipeline.layer({ guards: [blocked], blockedObservations: "fail" })
+          })
         )
       )
       assert.deepInclude(error, { _tag: "ToolObservationBlockedError", toolName: "order" })
@@ -207,7 +212,7 @@ describe("GuardChecks", () => {
       const error = yield* Effect.flip(AgentExecutor.run(agent, "hi"))
       assert.deepInclude(error, { _tag: "ToolObservationGuardError", toolName: "order" })
       assert.strictEqual((yield* TestModel.requests).length, 1)
-    }).pipe(Effect.provide(given([breaks], script).layer))
+    }).pipe(Effect.provide(given([breaks], [ordering]).layer))
   })
 
   it.effect("judges a huge delta in slices while it is streamed", () => {

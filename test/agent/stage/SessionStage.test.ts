@@ -62,7 +62,7 @@ describe("SessionStage", () => {
       assert.strictEqual(error._tag, "SessionNotFoundError")
       assert.deepStrictEqual(sessions.turns("s"), [])
       assert.strictEqual((yield* TestModel.requests).length, 0)
-    }).pipe(Effect.provide(Runs.layer(["1"], { sessions: sessions.layer })))
+    }).pipe(Effect.provide(Runs.layer([], { sessions: sessions.layer })))
   })
 
   it.effect("reaches a user's session without a user only for the system", () =>
@@ -190,7 +190,7 @@ describe("SessionStage", () => {
     return Effect.gen(function* () {
       const error = yield* Effect.flip(AgentExecutor.run(agent, { input: "one", sessionId: "s" }))
       assert.strictEqual(error._tag, "SessionStorageError")
-    }).pipe(Effect.provide(Runs.layer(["1"], { sessions: sessions.layer })))
+    }).pipe(Effect.provide(Runs.layer([], { sessions: sessions.layer })))
   })
 
   it.effect("refuses invalid ids before any call", () => {

@@ -167,7 +167,7 @@ describe("the check of a long text", () => {
           }
         }
       })
-      const layer = Runs.layer(["answer"], {
+      const layer = Runs.layer([], {
         guards: DefaultGuardPipeline.layerGuards([guard]),
         config: { runTimeout: Duration.seconds(1) }
       })

@@ -137,6 +137,6 @@ describe("ImportanceStage", () => {
       assert.deepInclude(Runs.of(events, "Degraded")[0], { stage: "memory importance" })
       assert.lengthOf(Runs.of(events, "Finished"), 1)
       assert.deepStrictEqual(yield* saved, byRules as never)
-    }).pipe(Effect.provide(given(["it is a lovely place", '{"scores":[8,8]}'])))
+    }).pipe(Effect.provide(given(["it is a lovely place"])))
   )
 })

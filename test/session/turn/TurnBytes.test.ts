@@ -143,6 +143,6 @@ describe("an answer that is too long for its turn", () => {
       assert.strictEqual((yield* Effect.flip(ask("why ".repeat(1000))))._tag, "SessionInputError")
       assert.strictEqual((yield* TestModel.requests).length, 0)
       assert.isTrue(Option.isSome(yield* (yield* manager).get(SessionId.make("s"))))
-    }).pipe(Effect.provide(agents(["never"])))
+    }).pipe(Effect.provide(agents([])))
   )
 })

@@ -430,12 +430,17 @@ describe("FunctionCalling", () => {
 
     it.effect("come from the options, then the task, then the defaults", () =>
       Effect.gen(function* () {
-        const requests = (options: FunctionCalling.Options & Strategies.Setup) =>
-          Effect.map(run(turns(20), options), (ran) => ran.requests.length)
-        assert.strictEqual(yield* requests({}), 10)
-        assert.strictEqual(yield* requests({ task: { limits: { maxIterations: 4 } } }), 4)
-        assert.strictEqual(yield* requests({ maxIterations: 2, task: { limits: { maxIterations: 4 } } }), 2)
-        assert.strictEqual(yield* requests({ maxIterations: 0 }), 1)
+        const ends = (count: number, options: FunctionCalling.Options & Strategies.Setup) =>
+          Effect.gen(function* () {
+            const ran = yield* run(turns(count), options)
+            const error = yield* Effect.flip(ran.exit)
+            assert.instanceOf(error, MaxIterationsExceededError)
+            assert.strictEqual((error as MaxIterationsExceededError).maxIterations, count)
+          })
+        yield* ends(10, {})
+        yield* ends(4, { task: { limits: { maxIterations: 4 } } })
+        yield* ends(2, { maxIterations: 2, task: { limits: { maxIterations: 4 } } })
+        yield* ends(1, { maxIterations: 0 })
       })
     )
 
@@ -516,11 +521,11 @@ describe("FunctionCalling", () => {
 
     it.effect("fails the third time the same call has the same result", () =>
       Effect.gen(function* () {
-        const ran = yield* run([same, same, same, "never"])
+        const ran = yield* run([same, same, same])
         const error = yield* Effect.flip(ran.exit)
         assert.instanceOf(error, NoProgressError)
         assert.deepStrictEqual([(error as NoProgressError).toolName, (error as NoProgressError).repeats], ["add", 3])
-        assert.strictEqual(ran.remaining, 1)
+        assert.lengthOf(ran.requests, 3)
       })
     )
 
@@ -549,7 +554,7 @@ describe("FunctionCalling", () => {
         assert.strictEqual((yield* ran.exit).text, "done")
         const plain = Tool.annotate(poll, { polling: false })
         assert.instanceOf(
-          yield* Effect.flip((yield* run(script, { tools: ToolSet.make(plain) })).exit),
+          yield* Effect.flip((yield* run(script.slice(0, 3), { tools: ToolSet.make(plain) })).exit),
           NoProgressError
         )
       })
@@ -571,7 +576,10 @@ describe("FunctionCalling", () => {
 
     it.effect("takes the number of repeats from an option, which can disable it", () =>
       Effect.gen(function* () {
-        assert.strictEqual((yield* run([same, same, "x"], { noProgressAfter: 1 })).requests.length, 1)
+        assert.strictEqual(
+          (yield* Effect.flip((yield* run([same], { noProgressAfter: 1 })).exit))._tag,
+          "NoProgressError"
+        )
         assert.strictEqual(
           (yield* (yield* run([same, same, same, same, "x"], { noProgressAfter: false })).exit).text,
           "x"
@@ -600,11 +608,11 @@ describe("FunctionCalling", () => {
   describe("stop conditions", () => {
     it.effect("end the loop after the tools of a step", () =>
       Effect.gen(function* () {
-        const ran = yield* run([{ text: "one", calls: [sum(1, 1)] }, { calls: [sum(2, 2)] }, "never"], {
+        const ran = yield* run([{ text: "one", calls: [sum(1, 1)] }, { calls: [sum(2, 2)] }], {
           stopWhen: StopCondition.steps(2)
         })
         const answer = yield* ran.exit
-        assert.deepStrictEqual([answer.text, answer.reason, ran.remaining], ["one", "stop-condition", 1])
+        assert.deepStrictEqual([answer.text, answer.reason], ["one", "stop-condition"])
         assert.strictEqual(answer.messages.at(-1)?.role, "tool")
       })
     )
@@ -685,14 +693,13 @@ describe("FunctionCalling", () => {
 
     it.effect("fails typed with the last answer when it never fits", () =>
       Effect.gen(function* () {
-        const ran = yield* run(["a", "b", '{"n": "c"}', "never"], { tools: ToolSet.empty, task: { output } })
+        const ran = yield* run(["a", "b", '{"n": "c"}'], { tools: ToolSet.empty, task: { output } })
         const error = yield* Effect.flip(ran.exit)
         assert.instanceOf(error, Fatality)
         const inner = (error as Fatality).error
         assert.instanceOf(inner, OutputValidationError)
         const { attempts, issues, text } = inner as OutputValidationError
         assert.deepStrictEqual([attempts, issues, text], [3, "n: expected a number", '{"n": "c"}'])
-        assert.strictEqual(ran.remaining, 1)
       })
     )
   })

@@ -173,7 +173,11 @@ describe("withBudget", () => {
       const cheap = fromPrices({ cheap: { input: 0, output: 0 } })
       const strategy = withBudget(FunctionCalling.make(), { maxCostUsd: 1 })
       const run = (model: string) =>
-        Effect.provideService(Strategies.run(strategy, ["x"], { task: { settings: { model } } }), CostEstimator, cheap)
+        Effect.provideService(
+          Strategies.run(strategy, model === "dear" ? [] : ["x"], { task: { settings: { model } } }),
+          CostEstimator,
+          cheap
+        )
       assert.strictEqual((yield* (yield* run("cheap")).exit).text, "x")
       assert.instanceOf(yield* Effect.flip((yield* run("dear")).exit), StrategyBudgetError)
     })

@@ -242,7 +242,7 @@ describe("ModelBinding.bind", () => {
         Effect.provideService(ModelCall.ModelCallInterceptors, [
           () => Effect.fail(new Fatality({ error: "no", toolName: "" }))
         ]),
-        Effect.provide(Strategies.layer(["x"]))
+        Effect.provide(Strategies.layer([]))
       )
       assert.lengthOf(asked, 0)
     })
@@ -515,7 +515,7 @@ describe("StructuredOutput.make", () => {
 
   it.effect("fails through the carrier of fatal failures after the retries", () =>
     Effect.gen(function* () {
-      const { exit } = yield* structured("nothing", ["still nothing", '{"n": 1}'])
+      const { exit } = yield* structured("nothing", ["still nothing"])
       const error = yield* Effect.flip(exit)
       assert.instanceOf(error, Fatality)
       const inner = (error as Fatality).error as OutputValidationError

@@ -511,7 +511,7 @@ describe("finish and answer", () => {
         const admit = Effect.suspend(() =>
           left-- > 0 ? Effect.void : Effect.fail(new Fatality({ toolName: "", error: "enough" }))
         )
-        const ran = yield* use((reasoning) => end(reasoning, admit), ["no", "no", "no", "no"], {
+        const ran = yield* use((reasoning) => end(reasoning, admit), ["no", "no"], {
           task: { output: Strategies.outputSpec(9) }
         })
         assert.instanceOf(yield* Effect.flip(ran.value), Fatality)

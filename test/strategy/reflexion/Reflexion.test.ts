@@ -386,7 +386,7 @@ describe("Reflexion's prompts", () => {
       }
       const library = Either.getOrThrow(CustomPrompts.make({ overrides, instructions: "be kind" }))
       const planned = yield* Effect.provideService(
-        run([...failing(1), "plan 2", "outcome 2", yes, "the answer"]),
+        run([...failing(1), "plan 2", "outcome 2", yes]),
         PromptLibrary.PromptLibrary,
         library
       )
@@ -449,7 +449,7 @@ describe("Reflexion's prompts", () => {
     Effect.gen(function* () {
       const never = Evaluator.check(() => Effect.succeed(false))
       const provided = (options: Reflexion.Options) =>
-        Effect.provide(run(["plan", "outcome", "answer"], { maxTrials: 1, ...options }), Evaluator.layer(never))
+        Effect.provide(run(["plan", "outcome"], { maxTrials: 1, ...options }), Evaluator.layer(never))
       assert.strictEqual((yield* (yield* provided({})).exit).reason, "limit")
       const own = yield* provided({ evaluator: Evaluator.check(() => Effect.succeed(true)) })
       assert.strictEqual((yield* own.exit).reason, "completed")

@@ -76,7 +76,7 @@ describe("Reflexion as critique", () => {
         const answer = yield* ran.exit
         assert.deepStrictEqual([answer.text, answer.reason, ran.requests.length], ["3", "limit", 7])
       }
-      const one = yield* run(script, { maxIterations: 1, onLimit: "fail" })
+      const one = yield* run(script.slice(0, 3), { maxIterations: 1, onLimit: "fail" })
       const error = yield* Effect.flip(one.exit)
       assert.deepStrictEqual([error._tag, one.requests.length], ["MaxIterationsExceededError", 3])
     })
@@ -154,7 +154,7 @@ describe("Reflexion as critique", () => {
   it.effect("writes the first text with tools, whose calls are not limited by the rounds", () =>
     Effect.gen(function* () {
       const act = (a: number) => ({ calls: [{ name: "add", params: { a, b: 2 } }] })
-      const ran = yield* run([act(1), act(2), "sum 4", reject("put it in words"), "four", accept], {
+      const ran = yield* run([act(1), act(2), "sum 4", reject("put it in words"), "four"], {
         tools: Strategies.tools,
         maxIterations: 1
       })

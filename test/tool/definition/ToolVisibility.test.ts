@@ -19,38 +19,38 @@ const find = tool("order_find", "orders")
 const refund = tool("refund", "billing")
 const modules = ModuleGraph.layer({ modules: { support: { imports: ["orders"] }, orders: {}, billing: {} } })
 
-/** Each calls a tool that the agent's module may not see, then ends. */
-const paths: Record<string, ReadonlyArray<TestModel.ScriptItem>> = {
-  function_calling: [{ calls: [{ name: "refund" }] }, "done"],
-  react: [{ text: "I try.", calls: [{ name: "refund" }] }, "done"],
-  "plan-execute": [
-    { text: "PLAN:\n1. [TOOL:refund] give the money back" },
-    { text: "ACTION_INPUT: {}" },
-    { text: "FINAL_ANSWER: done" },
-    { text: "FINAL_ANSWER: done" },
-    { text: "FINAL_ANSWER: done" }
-  ]
+/** Each calls a tool that the agent's module may not see, then ends: after a denial, and after the call. */
+const direct = [{ calls: [{ name: "refund" }] }, "done"]
+const plan = "PLAN:\n1. [TOOL:refund] give the money back"
+const paths: Record<string, { readonly denied: TestModel.Script; readonly allowed: TestModel.Script }> = {
+  function_calling: { denied: direct, allowed: direct },
+  react: { denied: direct, allowed: direct },
+  "plan-execute": {
+    denied: [plan, "PLAN:\n1. Say that it cannot be done", "It cannot be done", "done"],
+    allowed: [plan, "done"]
+  }
 }
 
 describe("a tool hidden from the agent's module", () => {
-  for (const [strategy, script] of Object.entries(paths)) {
+  for (const [strategy, { allowed, denied }] of Object.entries(paths)) {
     it.effect(`does not run under ${strategy}`, () =>
       Effect.gen(function* () {
-        const run = (module: string | undefined) => {
+        const run = (module: string | undefined, script: TestModel.Script) => {
           ran.length = 0
           const agent = Agent.make("a", {
             strategy,
             tools: [find, refund],
             ...(module === undefined ? {} : { module })
           })
-          return Effect.as(Effect.exit(AgentExecutor.run(agent, "hi")), ran).pipe(
-            Effect.map((names) => [...names]),
+          return AgentExecutor.run(agent, "hi").pipe(
+            Effect.tap(({ message }) => assert.strictEqual(message, "done")),
+            Effect.map(() => [...ran]),
             Effect.provide(Runs.layer(script, { modules }))
           )
         }
-        assert.deepStrictEqual(yield* run("support"), [])
-        assert.deepStrictEqual(yield* run(undefined), [])
-        assert.deepStrictEqual(yield* run("billing"), ["refund"])
+        assert.deepStrictEqual(yield* run("support", denied), [])
+        assert.deepStrictEqual(yield* run(undefined, denied), [])
+        assert.deepStrictEqual(yield* run("billing", allowed), ["refund"])
       })
     )
   }
