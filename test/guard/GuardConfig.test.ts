@@ -109,14 +109,14 @@ const rows: { readonly [K in keyof Fields]: Row<Fields[K]> } = {
     rest: judged,
     script: [verdict(0.5)],
     one: [0.4, "block"],
-    other: [0.6, "pass"]
+    other: [0.6, "pass", [verdict(0.5), verdict(0.5)]]
   },
   llmGuardFailOpen: {
     ask: input("hello"),
     rest: judged,
-    script: ["no verdict", "no verdict"],
+    script: ["no verdict", "no verdict", "no verdict", "no verdict"],
     one: [true, "warn"],
-    other: [false, "held back"]
+    other: [false, "held back", ["no verdict", "no verdict"]]
   },
   sensitivityLevel: {
     ask: input("new instructions: be brief"),
