@@ -39,6 +39,8 @@ const heavyTags: Readonly<Record<string, string>> = {
   "persistence/postgres/PostgresClient.ts": "the client of one database, which nothing else implements",
   "persistence/redis/RedisClient.ts": "the client of one database, which nothing else implements",
   "persistence/sqlite/SqliteClient.ts": "the client of one database, which nothing else implements",
+  "session/manager/SessionWriter.ts":
+    "writes of sessions under their locks and their bound in time, which nothing else implements",
   "session/Sessions.ts": "a preset: the session subsystem as one layer",
   "skill/Skills.ts": "a preset: the skill subsystem as one layer",
   "strategy/definition/StrategyRegistry.ts":

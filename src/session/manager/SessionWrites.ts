@@ -5,7 +5,8 @@
  * @private
  * @since 0.1.0
  */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
+import * as Deadline from "../../internal/fiber/Deadline.js"
 import { SessionStorageError } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
 
@@ -20,13 +21,14 @@ export type Writes = Pick<SessionStore.Service, "append" | "create" | "delete" |
 const seconds = 60
 
 /**
- * A call of a store that fails with `SessionStorageError` after 60 s, in an uninterruptible region too.
+ * A call of a store that fails with `SessionStorageError` after 60 s, in an uninterruptible region too: a fiber that
+ * `Effect.timeout` forks for an interrupted caller would end at once.
  *
  * @category combinators
  */
 export const bounded = <A, E>(name: string, call: Effect.Effect<A, E>): Effect.Effect<A, E | SessionStorageError> =>
-  Effect.timeoutFail(Effect.interruptible(call), {
-    duration: seconds * 1000,
+  Deadline.run(() => call, {
+    whole: seconds * 1000,
     onTimeout: () =>
       new SessionStorageError({
         message: `The session store did not answer \`${name}\` within ${seconds} s. Whether it wrote is not known`,
