@@ -16,6 +16,7 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Version from "../domain/Version.js"
+import * as HelpText from "./HelpText.js"
 import * as LexigramCommand from "./LexigramCommand.js"
 import * as ExitCode from "./terminal/ExitCode.js"
 import * as Report from "./terminal/Report.js"
@@ -44,11 +45,13 @@ const logs = Layer.merge(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
 const colors = /\u001b\[[0-9;]*m/g
 
-/** The console of `@effect/cli`, which writes colours in any case. */
+/** The console of `@effect/cli`, which writes colours in any case, and wide lists. */
 const consoleOf = (screen: Screen.Service, base: Console.Console): Console.Console => {
   const line = (values: ReadonlyArray<unknown>): string => {
     const text = values.map(String).join(" ")
-    return `${screen.hasColors ? text : text.replace(colors, "")}\n`
+    const plain = text.replace(colors, "")
+    if (/^COMMANDS$/m.test(plain)) return `${HelpText.compact(plain, screen.columns())}\n`
+    return `${screen.hasColors ? text : plain}\n`
   }
   return {
     ...base,

@@ -13,7 +13,13 @@ const here = fileURLToPath(new URL(".", import.meta.url))
 const configs = fileURLToPath(new URL("../cli/configs", import.meta.url))
 
 /** Packages with native code, or that read files beside their own. */
-const outside = ["libsql", "better-sqlite3", "pg", "ioredis", "sqlite-vec", "tsx", "jiti"]
+const outside = ["libsql", "better-sqlite3", "pg", "ioredis", "sqlite-vec"]
+
+/** Lets modules of a folder import a package of this repository. */
+export const link = (name: string, folder: string): void => {
+  Fs.mkdirSync(Path.join(folder, "node_modules"), { recursive: true })
+  Fs.symlinkSync(Path.resolve(here, "../../node_modules", name), Path.join(folder, "node_modules", name))
+}
 
 export interface CliBundle {
   /** The program: `node main ...`. */
@@ -45,14 +51,13 @@ export const make = Effect.gen(function* () {
       format: "esm",
       target: "node20",
       logLevel: "silent",
-      external: outside,
+      external: [...outside, "tsx", "jiti"],
       banner: {
         js: 'import { createRequire as lexRequire } from "node:module"; const require = lexRequire(import.meta.url);'
       }
     })
   )
-  // Packages that stay outside are found from the folder of the bundle.
-  Fs.symlinkSync(Path.resolve(here, "../../node_modules"), Path.join(made, "node_modules"))
+  for (const name of outside) link(name, made)
   let folders = 0
   const bundle: CliBundle = {
     main: Path.join(made, "main.mjs"),

@@ -35,7 +35,11 @@ const reasonOf = (error: unknown, path: string): CliError => {
   return new CliError({
     reason: missing === undefined ? "config" : "package",
     message: `${shown(path)} cannot be loaded: ${message}`,
-    ...(missing === undefined ? {} : { hint: `Install it: npm install ${missing}` }),
+    ...(missing !== undefined
+      ? { hint: `Install it: npm install ${missing}` }
+      : code === "ERR_REQUIRE_CYCLE_MODULE"
+        ? { hint: 'Let it be an ES module: add "type": "module" to package.json, or name the file *.mts' }
+        : {}),
     cause: error
   })
 }
