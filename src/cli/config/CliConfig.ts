@@ -79,20 +79,17 @@ export interface CliConfig extends Options {
  * ```ts
  * // lexigram.config.ts
  * import { Agent } from "effect-lexigram"
- * import { LocalRuns } from "effect-lexigram/agent"
- * import { CliConfig } from "effect-lexigram/cli"
- * import { OfflineModel } from "effect-lexigram/offline"
- * import { Lexigram } from "effect-lexigram/persistence"
+ * import { CliConfig, ModelName } from "effect-lexigram/cli"
+ * import { Application } from "effect-lexigram/durable"
  * import * as Layer from "effect/Layer"
  *
  * const agents = [Agent.make("helper", { system: "You answer briefly." })]
  *
- * const system = Lexigram.layerSqlite({ file: "agents.db" }).pipe(Layer.provide(OfflineModel.layer()))
- *
  * export default CliConfig.make({
  *   agents,
- *   layer: Layer.provideMerge(LocalRuns.layer({ agents }), system),
- *   userId: "me"
+ *   userId: "me",
+ *   layer: ({ model = "offline" }) =>
+ *     Application.layerSqlite(agents, { file: "agents.db" }).pipe(Layer.provide(ModelName.layer(model)))
  * })
  * ```
  */
