@@ -6,13 +6,21 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as ChatCommand from "./command/ChatCommand.js"
+import * as MemoryCommand from "./command/MemoryCommand.js"
 import * as RunCommand from "./command/RunCommand.js"
 import * as RunsCommand from "./command/RunsCommand.js"
+import * as SessionsCommand from "./command/SessionsCommand.js"
 
 /**
  * @category constants
  */
 export const command = Command.make("lexigram").pipe(
   Command.withDescription("See what agents do, and work with them from a terminal"),
-  Command.withSubcommands([RunCommand.command, ChatCommand.command, RunsCommand.command])
+  Command.withSubcommands([
+    RunCommand.command,
+    ChatCommand.command,
+    RunsCommand.command,
+    SessionsCommand.command,
+    MemoryCommand.command
+  ])
 )
