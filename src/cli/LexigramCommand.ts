@@ -10,6 +10,7 @@ import * as MemoryCommand from "./command/MemoryCommand.js"
 import * as RunCommand from "./command/RunCommand.js"
 import * as RunsCommand from "./command/RunsCommand.js"
 import * as SessionsCommand from "./command/SessionsCommand.js"
+import * as SkillsCommand from "./command/SkillsCommand.js"
 
 /**
  * @category constants
@@ -21,6 +22,7 @@ export const command = Command.make("lexigram").pipe(
     ChatCommand.command,
     RunsCommand.command,
     SessionsCommand.command,
-    MemoryCommand.command
+    MemoryCommand.command,
+    SkillsCommand.command
   ])
 )
