@@ -6,7 +6,9 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as ChatCommand from "./command/ChatCommand.js"
+import * as GraphCommand from "./command/GraphCommand.js"
 import * as MemoryCommand from "./command/MemoryCommand.js"
+import * as PromptsCommand from "./command/PromptsCommand.js"
 import * as RunCommand from "./command/RunCommand.js"
 import * as RunsCommand from "./command/RunsCommand.js"
 import * as SessionsCommand from "./command/SessionsCommand.js"
@@ -23,6 +25,8 @@ export const command = Command.make("lexigram").pipe(
     RunsCommand.command,
     SessionsCommand.command,
     MemoryCommand.command,
-    SkillsCommand.command
+    SkillsCommand.command,
+    PromptsCommand.command,
+    GraphCommand.command
   ])
 )

@@ -42,7 +42,12 @@ describe("lexigram skills", () => {
       const base = AgentServers.services({ agents: [helper] }) as Layer.Layer<CliConfig.Services>
       const config = CliConfig.make({
         agents: [helper],
-        layer: Layer.merge(base, Layer.orDie(Skills.layer({ skills: [skill] })))
+        layer: Layer.merge(
+          base,
+          Layer.orDie(
+            Skills.layer({ skills: [skill], config: { skillPaths: [], enabledDirectories: [], projectSkills: "off" } })
+          )
+        )
       })
       const text = yield* Commands.runWith(config, ["skills", "list"])
       assert.strictEqual(text.code, 0, text.err)
