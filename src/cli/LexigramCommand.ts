@@ -6,6 +6,7 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as ChatCommand from "./command/ChatCommand.js"
+import * as DbCommand from "./command/DbCommand.js"
 import * as GraphCommand from "./command/GraphCommand.js"
 import * as MemoryCommand from "./command/MemoryCommand.js"
 import * as PromptsCommand from "./command/PromptsCommand.js"
@@ -27,6 +28,7 @@ export const command = Command.make("lexigram").pipe(
     MemoryCommand.command,
     SkillsCommand.command,
     PromptsCommand.command,
-    GraphCommand.command
+    GraphCommand.command,
+    DbCommand.command
   ])
 )
