@@ -6,14 +6,14 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as ChatCommand from "./command/ChatCommand.js"
-import * as DbCommand from "./command/DbCommand.js"
-import * as GraphCommand from "./command/GraphCommand.js"
-import * as MemoryCommand from "./command/MemoryCommand.js"
-import * as PromptsCommand from "./command/PromptsCommand.js"
 import * as RunCommand from "./command/RunCommand.js"
 import * as RunsCommand from "./command/RunsCommand.js"
-import * as SessionsCommand from "./command/SessionsCommand.js"
-import * as SkillsCommand from "./command/SkillsCommand.js"
+import * as DbCommand from "./data/DbCommand.js"
+import * as GraphCommand from "./data/GraphCommand.js"
+import * as MemoryCommand from "./data/MemoryCommand.js"
+import * as PromptsCommand from "./data/PromptsCommand.js"
+import * as SessionsCommand from "./data/SessionsCommand.js"
+import * as SkillsCommand from "./data/SkillsCommand.js"
 
 /**
  * @category constants

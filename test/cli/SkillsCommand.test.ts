@@ -1,6 +1,7 @@
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
+import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -44,9 +45,10 @@ describe("lexigram skills", () => {
         agents: [helper],
         layer: Layer.merge(
           base,
-          Layer.orDie(
-            Skills.layer({ skills: [skill], config: { skillPaths: [], enabledDirectories: [], projectSkills: "off" } })
-          )
+          Skills.layer({
+            skills: [skill],
+            config: { skillPaths: [], enabledDirectories: [], projectSkills: "off" }
+          }).pipe(Layer.orDie, Layer.provide(NodeContext.layer))
         )
       })
       const text = yield* Commands.runWith(config, ["skills", "list"])

@@ -16,12 +16,12 @@ import * as Schema from "effect/Schema"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as PromptLibrary from "../../prompt/PromptLibrary.js"
 import * as PromptVersions from "../../prompt/PromptVersions.js"
+import * as Flags from "../command/Flags.js"
 import { CliError } from "../config/CliError.js"
 import * as Connection from "../connection/Connection.js"
 import * as Report from "../terminal/Report.js"
 import type * as Screen from "../terminal/Screen.js"
 import * as TerminalText from "../terminal/TerminalText.js"
-import * as Flags from "./Flags.js"
 import type { Prompts } from "./PromptText.js"
 
 const texts = OnDemand.make(() => import("./PromptText.js"))

@@ -12,9 +12,9 @@ import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import { nearest } from "../../internal/text/Nearest.js"
 import * as BuiltInStrategies from "../../strategy/BuiltInStrategies.js"
 import * as StrategyRegistry from "../../strategy/definition/StrategyRegistry.js"
+import * as Flags from "../command/Flags.js"
 import { CliError } from "../config/CliError.js"
 import * as Report from "../terminal/Report.js"
-import * as Flags from "./Flags.js"
 
 const graphs = OnDemand.make(() => import("../../graph/StateGraph.js"))
 

@@ -9,10 +9,10 @@ import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as Effect from "effect/Effect"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
+import * as Flags from "../command/Flags.js"
 import { CliError } from "../config/CliError.js"
 import * as Report from "../terminal/Report.js"
 import * as TerminalText from "../terminal/TerminalText.js"
-import * as Flags from "./Flags.js"
 
 const databases = OnDemand.make(() => import("./DatabaseChecks.js"))
 
