@@ -91,6 +91,11 @@ describe("lexigram sessions", () => {
       assert.lengthOf((yield* run("sessions", "list", "--limit", "1", "--json")).json.sessions, 1)
       assert.strictEqual((yield* run("sessions", "list", "--user", "nobody")).out, "No sessions.\n")
       assert.include((yield* run("sessions", "list", "--user", "bob")).out, "hers")
+      for (const user of ["a\u001b", "a".repeat(300)]) {
+        const wrong = yield* run("sessions", "list", "--user", user)
+        assert.strictEqual(wrong.code, 2)
+        assert.include(wrong.err, "1 to 256 characters")
+      }
       assert.strictEqual((yield* run("sessions", "list", "--limit", "0")).code, 2)
       assert.strictEqual((yield* run("sessions", "list", "--status", "lost")).code, 2)
     })
@@ -175,7 +180,8 @@ describe("lexigram sessions", () => {
     Effect.gen(function* () {
       const { first, run, second } = yield* filled
       for (const id of ["hers", "none", "..", "\u{1f600}", "__proto__"]) {
-        for (const args of [["show"], ["tree"], ["export"], ["erase", "--yes"]]) {
+        const commands = [["show"], ["tree"], ["export"], ["erase", "--yes"]]
+        for (const args of id === "hers" ? commands : commands.slice(0, 1)) {
           const ended = yield* run("sessions", ...args, id)
           assert.strictEqual(ended.code, id === ".." ? 2 : 4, `${args[0]} ${id} ${ended.err}`)
           assert.strictEqual(ended.out, "")

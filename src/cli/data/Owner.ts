@@ -6,24 +6,16 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
-import { UserId } from "../../domain/Ids.js"
+import type { UserId } from "../../domain/Ids.js"
 import { CliError } from "../config/CliError.js"
 import * as Workspace from "../config/Workspace.js"
+import * as Connection from "../connection/Connection.js"
 
 const nobody = new CliError({
   reason: "usage",
   message: "It is not said whose memory it is about",
   hint: `Add --user, set ${Workspace.variables.userId}, or name a \`userId\` in the configuration`
 })
-
-const noId = new CliError({
-  reason: "usage",
-  message: "The name of the user is empty, too long, or has control characters",
-  hint: "Give 1 to 256 characters"
-})
-
-const decode = Schema.decodeOption(UserId)
 
 /**
  * The user of the flags, the environment or the configuration.
@@ -32,10 +24,8 @@ const decode = Schema.decodeOption(UserId)
  */
 export const user: Effect.Effect<UserId, CliError, Workspace.Workspace> = Effect.gen(function* () {
   const { application, userId } = yield* Workspace.Workspace
-  const named = Option.isSome(userId.value) ? userId.value : Option.fromNullable((yield* application).userId)
-  if (Option.isNone(named)) return yield* nobody
-  const id = decode(named.value)
-  return Option.isSome(id) ? id.value : yield* noId
+  const found = yield* Connection.userOf(Option.isSome(userId.value) ? {} : yield* application, userId.value)
+  return Option.isSome(found) ? found.value : yield* nobody
 })
 
 /**

@@ -90,6 +90,24 @@ const decode = Schema.decodeUnknownEither(Schema.parseJson(Prompts))
  */
 export const fromJson = (text: string): Either.Either<Prompts, void> => Either.mapLeft(decode(text), () => undefined)
 
+const decodeVersions = Schema.decodeEither(PromptVersions.Json)
+
+/**
+ * The versions of a text of JSON.
+ *
+ * @category conversions
+ */
+export const versionsFromJson = (text: string): Either.Either<PromptVersions.PromptVersions, void> =>
+  Either.mapLeft(decodeVersions(text), () => undefined)
+
+/**
+ * The version with a number or a label.
+ *
+ * @category accessors
+ */
+export const versionIn = (versions: PromptVersions.PromptVersions, which: string) =>
+  PromptVersions.get(versions, /^\d{1,15}$/.test(which) ? Number(which) : which)
+
 /**
  * What changed from some prompts to others.
  *

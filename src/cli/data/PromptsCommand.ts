@@ -12,10 +12,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as PromptLibrary from "../../prompt/PromptLibrary.js"
-import * as PromptVersions from "../../prompt/PromptVersions.js"
+import type * as PromptVersions from "../../prompt/PromptVersions.js"
 import * as Flags from "../command/Flags.js"
 import { CliError } from "../config/CliError.js"
 import * as Connection from "../connection/Connection.js"
@@ -58,20 +57,15 @@ const noPrompts = (file: string): CliError =>
     hint: "Give a file of `lexigram prompts export --json`, or name one of versions by --versions"
   })
 
-const fromFile = (file: string) =>
+/** What one of the readers finds in a file. */
+const fromFile = <A>(
+  file: string,
+  read: (texts: typeof import("./PromptText.js")) => (text: string) => Either.Either<A, void>
+) =>
   Effect.gen(function* () {
-    const text = yield* fileText(file)
-    const prompts = (yield* texts).fromJson(text)
-    return Either.isRight(prompts) ? prompts.right : yield* noPrompts(file)
+    const found = read(yield* texts)(yield* fileText(file))
+    return Either.isRight(found) ? found.right : yield* noPrompts(file)
   })
-
-const decodeVersions = Schema.decodeEither(PromptVersions.Json)
-
-const versionsOf = (file: string) =>
-  Effect.flatMap(fileText(file), (text) => Either.mapLeft(decodeVersions(text), () => noPrompts(file)))
-
-const versionIn = (versions: PromptVersions.PromptVersions, which: string): Effect.Effect<Prompts, unknown> =>
-  PromptVersions.get(versions, /^\d{1,15}$/.test(which) ? Number(which) : which)
 
 type Changes = ReadonlyArray<PromptVersions.Change>
 
@@ -111,12 +105,15 @@ const diff = Command.make(
   },
   Flags.handler(({ after, before, versions }) =>
     Effect.gen(function* () {
-      const known = Option.isSome(versions) ? Option.some(yield* versionsOf(versions.value)) : Option.none()
+      const { diff, versionIn } = yield* texts
+      const known = Option.isSome(versions)
+        ? Option.some(yield* fromFile(versions.value, ({ versionsFromJson }) => versionsFromJson))
+        : Option.none()
       const read = (which: string): Effect.Effect<Prompts, unknown, FileSystem.FileSystem> =>
-        Option.isSome(known) ? versionIn(known.value, which) : fromFile(which)
+        Option.isSome(known) ? versionIn(known.value, which) : fromFile(which, ({ fromJson }) => fromJson)
       const old = yield* read(before)
       const next = Option.isSome(after) ? yield* read(after.value) : yield* inUse
-      yield* Report.say({ changes: (yield* texts).diff(old, next) }, changes)
+      yield* Report.say({ changes: diff(old, next) }, changes)
     })
   )
 ).pipe(Command.withDescription("What changed between prompts: of files, of versions, in use"))
