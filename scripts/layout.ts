@@ -218,6 +218,9 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "cli/command": "the commands, one a module"
   },
   {
+    "cli/data": "the commands about data: sessions, memory, skills, prompts, strategies, the database"
+  },
+  {
     cli: "the command line"
   }
 ]

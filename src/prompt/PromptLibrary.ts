@@ -78,6 +78,10 @@ export interface Service {
    * The text appended to every system half of a pattern, including its heading. Empty without custom instructions.
    */
   readonly instructions: (pattern: string) => string
+  /** The halves of a step as they are written, with their variables and without custom instructions. */
+  readonly sources: (step: PromptStep) => Rendered
+  /** The steps that the library was made of, and those that were added. */
+  readonly steps: ReadonlyArray<PromptStep>
   /**
    * The same prompts with more on top: new overrides win, and new instructions follow the existing ones. Overrides may
    * name the steps of this library, those of the options and `steps`.
@@ -183,6 +187,11 @@ const fromState = (state: State): Service => {
       }
     },
     instructions: ending,
+    sources: (step) => {
+      const { system, user } = state.resolved.get(keyOf(step.pattern, step.name)) ?? step
+      return { system: system.source, user: user.source }
+    },
+    steps: Array.from(state.known.values()),
     extend: (options, steps = []) => extend(state, options, steps)
   }
 }

@@ -46,6 +46,20 @@ const heading = PromptLibrary.INSTRUCTIONS_HEADING
 const valuesOf = (step: PromptStep.PromptStep): { readonly [name: string]: string } =>
   Object.fromEntries([...step.variables, PromptStep.OUTPUT_FORMAT].map((name) => [name, `<${name}>`]))
 
+describe("sources", () => {
+  it("are the halves in use with their variables, without instructions", () => {
+    const library = made({
+      overrides: { TranslatorAgent: { Translate: { user: "{text} in {{{language}}}" } } },
+      instructions: "Be kind."
+    })
+    assert.deepStrictEqual(library.sources(Translate), { system: "You translate.", user: "{text} in {{{language}}}" })
+    assert.deepStrictEqual(library.sources(Check), { system: "You check {text}.", user: "Go." })
+    const known = new Set(library.steps)
+    assert.isTrue(known.has(Translate) && known.has(Check))
+    assert.isTrue(DefaultPrompts.steps.every((step) => known.has(step)))
+  })
+})
+
 describe("overrides", () => {
   it("replace either half and leave the other to the layer below", () => {
     const system = made({ overrides: { TranslatorAgent: { Translate: { system: "You are a poet." } } } })

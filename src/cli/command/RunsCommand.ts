@@ -7,7 +7,6 @@
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -30,8 +29,6 @@ const runId = Args.text({ name: "run" }).pipe(Args.withDescription("The id of a 
 const optional = (name: string, description: string) =>
   Options.text(name).pipe(Options.withDescription(description), Options.optional)
 
-const time = (millis: number): string => DateTime.formatIso(DateTime.unsafeMake(millis)).slice(0, 19).replace("T", " ")
-
 const rows = ({ runs }: ApiModels.RunPage, screen: Screen.Service): string =>
   runs.length === 0
     ? "No runs."
@@ -41,7 +38,7 @@ const rows = ({ runs }: ApiModels.RunPage, screen: Screen.Service): string =>
         runs.map(({ agent, createdAt, runId, sessionId = "", state }) => [
           runId,
           state,
-          time(createdAt),
+          TerminalText.time(createdAt),
           agent,
           sessionId
         ])
@@ -82,7 +79,7 @@ const details = ({ answer, run }: ApiModels.RunWithAnswer, screen: Screen.Servic
     ["agent", run.agent],
     ["state", run.state],
     ["session", run.sessionId],
-    ["started", `${time(run.createdAt)} UTC`],
+    ["started", `${TerminalText.time(run.createdAt)} UTC`],
     ["took", run.endedAt === undefined ? undefined : TerminalText.duration(run.endedAt - run.createdAt)],
     [
       "labels",

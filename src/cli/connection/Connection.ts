@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Agent from "../../agent/definition/AgentDefinition.js"
 import * as Runs from "../../agent/runs/Runs.js"
@@ -99,13 +100,26 @@ export const application = (
     ? Effect.map(WorkspaceFile.agentsOf(agent.value), applicationOf)
     : Effect.flatMap(Workspace.Workspace, (workspace) => workspace.application)
 
-/** Whose things commands reach in this process: those of nobody, if nobody is named. */
-const identityOf = (
+const noUser = new CliError({
+  reason: "usage",
+  message: "The name of the user is empty, too long, or has control characters",
+  hint: "Give 1 to 256 characters"
+})
+
+const decodeUser = Schema.decodeOption(UserId)
+
+/**
+ * Whose things commands reach in this process: those of nobody, if nobody is named.
+ *
+ * @category accessors
+ */
+export const userOf = (
   { userId }: Pick<CliConfig.Options, "userId">,
   chosen: Option.Option<string>
-): Authentication.Identity => {
-  const user = Option.getOrElse(chosen, () => userId)
-  return user === undefined ? {} : { userId: UserId.make(user) }
+): Effect.Effect<Option.Option<UserId>, CliError> => {
+  const named = Option.orElse(chosen, () => Option.fromNullable(userId))
+  const user = Option.flatMap(named, (name) => decodeUser(name))
+  return Option.isSome(named) && Option.isNone(user) ? noUser : Effect.succeed(user)
 }
 
 /** More than one person at a terminal makes. */
@@ -126,8 +140,9 @@ export const build = (options: CliConfig.Options): Effect.Effect<Local, unknown,
 const openLocal = (options: CliConfig.Options) =>
   Effect.gen(function* () {
     const workspace = yield* Workspace.Workspace
+    const user = yield* userOf(options, workspace.userId.value)
     const local = yield* build(options)
-    const identity = identityOf(options, workspace.userId.value)
+    const identity: Authentication.Identity = Option.isSome(user) ? { userId: user.value } : {}
     const { handler } = yield* Effect.acquireRelease(
       Effect.sync(() =>
         AgentServer.toWebHandler(

@@ -22,7 +22,9 @@ export const lines = (tree: SessionModels.Tree, here: string): ReadonlyArray<str
     const [branch, depth] = next
     const { branchName, children, sessionId } = branch
     const name = branchName === undefined ? "" : `  ${TerminalText.line(branchName, 80)}`
-    found.push(`${sessionId === here ? "*" : " "} ${"  ".repeat(Math.min(depth, DEEPEST))}${sessionId}${name}`)
+    found.push(
+      `${sessionId === here ? "*" : " "} ${"  ".repeat(Math.min(depth, DEEPEST))}${TerminalText.line(sessionId, 256)}${name}`
+    )
     for (const child of children.toReversed()) waiting.push([child, depth + 1])
   }
   return tree.isComplete ? found : [...found, "  There are more branches than were read."]

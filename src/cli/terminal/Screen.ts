@@ -80,3 +80,12 @@ export const layer: Layer.Layer<Screen> = Layer.scoped(
     }
   })
 )
+
+/**
+ * Waits until the output of the process has taken what was written, so that much output needs little memory.
+ *
+ * @category accessors
+ */
+export const drained: Effect.Effect<void> = Effect.async((resume) => {
+  process.stdout.write("", () => resume(Effect.void))
+})

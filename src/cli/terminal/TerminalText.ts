@@ -4,6 +4,8 @@
  * @private
  * @since 0.1.0
  */
+import * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
 import * as VisibleText from "../../internal/text/VisibleText.js"
 import type * as Screen from "./Screen.js"
 
@@ -56,6 +58,31 @@ export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1
  */
 export const duration = (millis: number): string =>
   millis < 1000 ? `${Math.round(millis)} ms` : `${(millis / 1000).toFixed(1)} s`
+
+/**
+ * A time of day in UTC, of milliseconds since the epoch.
+ *
+ * @category conversions
+ */
+export const time = (millis: number): string =>
+  Option.match(DateTime.make(millis), {
+    onNone: () => "?",
+    onSome: (at) => DateTime.formatIso(at).slice(0, 19).replace("T", " ")
+  })
+
+/**
+ * Named values, one a line. Those that are empty are left out.
+ *
+ * @category conversions
+ */
+export const fields = (
+  screen: Pick<Screen.Service, "hasColors">,
+  named: ReadonlyArray<readonly [name: string, value: string]>
+): string =>
+  named
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${paint(screen, "dim", name.padEnd(10))} ${line(value, 400)}\n`)
+    .join("")
 
 /** Columns of a text that has no controls: a character that is not ASCII takes two at most. */
 const widthOf = (text: string): number => {

@@ -24,6 +24,7 @@ import * as SseLines from "../../provider/exchange/SseLines.js"
 import { AgentApi } from "./AgentApi.js"
 import * as ApiErrors from "./ApiError.js"
 import * as ApiModels from "./ApiModels.js"
+import type * as OwnerApi from "./OwnerApi.js"
 
 const { ApiError } = ApiErrors
 type ApiError = ApiErrors.ApiError
@@ -54,7 +55,12 @@ export interface StreamOptions {
   readonly detach?: boolean | undefined
 }
 
-type Api = Effect.Effect.Success<ReturnType<typeof derive>>
+type Offer = HttpApiClient.Client.TopLevelMethods<typeof OwnerApi.offers, ApiError, never>
+
+/** `HttpApiClient` has no types for the endpoints of several groups without a name. */
+type Api = Effect.Effect.Success<ReturnType<typeof derive>> & {
+  readonly [Method in Offer as Method[0]]: Method[1]
+}
 
 /**
  * @since 0.1.0
@@ -293,7 +299,7 @@ export const make = (options: Options): Effect.Effect<Client, never, HttpClient.
               )
             )
       return {
-        api,
+        api: api as Api,
         run: (request) =>
           Effect.flatMap(Effect.zipRight(encoded(request), randomKey), (key) => {
             const start = api.runs.startRun({

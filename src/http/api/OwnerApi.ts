@@ -10,6 +10,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { EntryId, SessionId } from "../../domain/Ids.js"
+import { Explanation } from "../../memory/entry/MemoryEntry.js"
 import { MemoryRole } from "../../memory/entry/Selection.js"
 import { numberBetween, pathParam } from "./ApiModels.js"
 import { Forbidden, Invalid, Unavailable, Unsupported } from "./ApiStatus.js"
@@ -79,7 +80,9 @@ export const memory = HttpApiGroup.make("memory")
         Schema.Struct({
           query: Query,
           limit: Schema.optional(numberBetween(1, 100)),
-          sessionId: Schema.optional(SessionId)
+          sessionId: Schema.optional(SessionId),
+          /** Adds to each result how its score was computed. */
+          explain: Schema.optional(Schema.BooleanFromString)
         })
       )
       .addSuccess(
@@ -89,7 +92,8 @@ export const memory = HttpApiGroup.make("memory")
               entry: MemoryItem,
               score: Schema.Number,
               /** From 0 to 1. */
-              relevance: Schema.Number
+              relevance: Schema.Number,
+              explanation: Schema.optional(Explanation)
             })
           )
         })

@@ -106,14 +106,19 @@ export const layerMemory = HttpApiBuilder.group(AgentApi, "memory", (handlers) =
           }
         })
       )
-      .handle("searchMemory", ({ urlParams: { limit = 10, query, sessionId } }) =>
+      .handle("searchMemory", ({ urlParams: { explain = false, limit = 10, query, sessionId } }) =>
         Effect.gen(function* () {
           const store = yield* stores
           const results = yield* kept(
-            store.retrieve({ ownerId: yield* ownerId, query, topK: limit, ...selectionOf(sessionId) })
+            store.retrieve({ ownerId: yield* ownerId, query, topK: limit, explain, ...selectionOf(sessionId) })
           )
           return {
-            results: results.map(({ entry, relevance, score }) => ({ entry: fromEntry(entry), relevance, score }))
+            results: results.map(({ entry, explanation, relevance, score }) => ({
+              entry: fromEntry(entry),
+              relevance,
+              score,
+              ...(explanation === undefined ? {} : { explanation })
+            }))
           }
         })
       )

@@ -71,6 +71,10 @@ describe("memory over HTTP", () => {
         found.json.results.map(({ entry }: { entry: { content: string } }) => entry.content),
         ["Ann likes tea"]
       )
+      assert.notProperty(found.json.results[0], "explanation")
+      const [explained] = (yield* ask("/v1/memory/search?query=who%20likes%20tea&explain=true")).json.results
+      assert.strictEqual(explained.explanation.relevance, explained.relevance)
+      assert.strictEqual((yield* ask("/v1/memory/search?query=tea&explain=perhaps")).status, 400)
       assert.strictEqual((yield* ask("/v1/memory/search")).status, 400)
       const erase = (path: string, user: string) => ask(path, { method: "DELETE", user })
       assert.deepStrictEqual((yield* erase("/v1/memory/a1", "bob")).json, { entries: 0, facts: 0, procedures: 0 })
