@@ -22,8 +22,18 @@ const needed = [
   "@effect/printer-ansi"
 ]
 
-/** @param {string} text */
-const partsOf = (text) => /(\d+)\.(\d+)\.(\d+)/.exec(text)?.slice(1).map(Number) ?? [0, 0, 0]
+/**
+ * The three numbers of a version, or of the one in a range such as `^3.22.4`.
+ *
+ * @param {string} text
+ */
+const partsOf = (text) => {
+  const parts = text
+    .replace(/^\D/, "")
+    .split(".")
+    .map((part) => Number.parseInt(part, 10) || 0)
+  return [parts[0] ?? 0, parts[1] ?? 0, parts[2] ?? 0]
+}
 
 /**
  * Whether a version is in a range such as `^3.22.4` or `^0.77.2`: the first number that is not 0 is the same.
