@@ -408,6 +408,28 @@ describe("PublicView", () => {
     }
   })
 
+  it("shows those who develop the agents all of every event, without secrets", () => {
+    const key = "sk-0123456789abcdef"
+    for (const tag of tags) {
+      const event = { ...eventOf(tag), place: "#e1" }
+      const { place: _, ...fields } = event
+      const view = PublicView.fromEvent(event, { developer: true })
+      assert.deepStrictEqual(Object.keys(view ?? {}).sort(), Object.keys(fields).sort(), tag)
+    }
+    const call = { ...eventOf("ToolCall"), secret: ["pin"], params: { pin: 17, text: `use ${key}`, password: "x" } }
+    const shown = JSON.stringify(PublicView.fromEvent(call as AgentEvent.AgentEvent, { developer: true }))
+    assert.include(shown, '"pin":"[REDACTED]"')
+    assert.notInclude(shown, key)
+    assert.notInclude(shown, '"x"')
+    assert.deepStrictEqual(
+      PublicView.fromError({ ...error, message: `the key ${key} is wrong` }, { developer: true }),
+      {
+        ...error,
+        message: "the key [REDACTED] is wrong"
+      }
+    )
+  })
+
   it.effect("is a stream operator whose failure is public as well", () =>
     Effect.gen(function* () {
       const refused = new LlmAuthenticationError({ provider: "here", message: "the key sk-1 is wrong" })
