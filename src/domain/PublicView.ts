@@ -356,5 +356,5 @@ export const fromStream =
   <E, R>(self: Stream.Stream<AgentEvent, E, R>): Stream.Stream<AgentEvent, ErrorInfo, R> =>
     self.pipe(
       Stream.mapChunks(Chunk.filterMap((event) => Option.fromNullable(fromEvent(event, options)))),
-      Stream.mapError((error) => fromError(errorInfo(error)))
+      Stream.mapError((error) => fromError(errorInfo(error), options))
     )
