@@ -6,6 +6,7 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as ChatCommand from "./command/ChatCommand.js"
+import * as InitCommand from "./command/InitCommand.js"
 import * as RunCommand from "./command/RunCommand.js"
 import * as RunsCommand from "./command/RunsCommand.js"
 import * as ServeCommand from "./command/ServeCommand.js"
@@ -15,5 +16,11 @@ import * as ServeCommand from "./command/ServeCommand.js"
  */
 export const command = Command.make("lexigram").pipe(
   Command.withDescription("See what agents do, and work with them from a terminal"),
-  Command.withSubcommands([RunCommand.command, ChatCommand.command, RunsCommand.command, ServeCommand.command])
+  Command.withSubcommands([
+    RunCommand.command,
+    ChatCommand.command,
+    RunsCommand.command,
+    ServeCommand.command,
+    InitCommand.command
+  ])
 )
