@@ -13,13 +13,13 @@ import { Agent, Tool } from "effect-lexigram"
 
 const findOrder = Tool.make("find_order", {
   description: "Looks up where an order is",
-  parameters: { order: Schema.String.annotations({ description: "The number of the order" }) },
+  parameters: { order: Schema.Int.annotations({ description: "The number of the order" }) },
   handler: ({ order }) => Effect.succeed("Order " + order + " is on its way")
 })
 
 const cancelOrder = Tool.make("cancel_order", {
   description: "Cancels an order",
-  parameters: { order: Schema.String.annotations({ description: "The number of the order" }) },
+  parameters: { order: Schema.Int.annotations({ description: "The number of the order" }) },
   requiresApproval: true,
   handler: ({ order }) => Effect.succeed("Order " + order + " is cancelled")
 })
@@ -41,10 +41,10 @@ describe("clerk", () => {
     Effect.gen(function* () {
       const response = yield* AgentExecutor.run(clerk, "Where is order 17?")
       assert.strictEqual(response.message, "It is on its way.")
-      Trajectory.assert(response, Trajectory.calledOnly(["find_order", { order: "17" }]))
+      Trajectory.assert(response, Trajectory.calledOnly(["find_order", { order: 17 }]))
     }).pipe(
       Effect.provide(Agents.layer()),
-      Effect.provide(TestModel.layer([{ calls: [{ name: "find_order", params: { order: "17" } }] }, "It is on its way."]))
+      Effect.provide(TestModel.layer([{ calls: [{ name: "find_order", params: { order: 17 } }] }, "It is on its way."]))
     )
   )
 })
