@@ -6,6 +6,7 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as ChatCommand from "./command/ChatCommand.js"
+import * as DoctorCommand from "./command/DoctorCommand.js"
 import * as InitCommand from "./command/InitCommand.js"
 import * as RunCommand from "./command/RunCommand.js"
 import * as RunsCommand from "./command/RunsCommand.js"
@@ -21,6 +22,7 @@ export const command = Command.make("lexigram").pipe(
     ChatCommand.command,
     RunsCommand.command,
     ServeCommand.command,
-    InitCommand.command
+    InitCommand.command,
+    DoctorCommand.command
   ])
 )

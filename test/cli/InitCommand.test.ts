@@ -4,7 +4,6 @@ import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Version } from "effect-lexigram"
-import manifest from "../../package.json" with { type: "json" }
 import * as Commands from "../support/Commands.js"
 
 const folder = Effect.acquireRelease(
@@ -13,6 +12,8 @@ const folder = Effect.acquireRelease(
 )
 
 const read = (...path: ReadonlyArray<string>): string => Fs.readFileSync(Path.join(...path), "utf8")
+
+const manifest = JSON.parse(read(import.meta.dirname, "../../package.json"))
 
 const filesBelow = (path: string): ReadonlyArray<string> =>
   Fs.readdirSync(path, { recursive: true, withFileTypes: true })

@@ -17,6 +17,7 @@ const Manifest = Schema.Struct({
   version: Schema.String,
   engines: Schema.Struct({ node: Schema.String }),
   peerDependencies: Texts,
+  peerDependenciesMeta: Schema.Record({ key: Schema.String, value: Schema.Struct({ optional: Schema.Boolean }) }),
   devDependencies: Texts
 })
 
