@@ -7,6 +7,7 @@
 import * as Command from "@effect/cli/Command"
 import * as ChatCommand from "./command/ChatCommand.js"
 import * as DoctorCommand from "./command/DoctorCommand.js"
+import * as EvalCommand from "./command/EvalCommand.js"
 import * as InitCommand from "./command/InitCommand.js"
 import * as RunCommand from "./command/RunCommand.js"
 import * as RunsCommand from "./command/RunsCommand.js"
@@ -23,6 +24,7 @@ export const command = Command.make("lexigram").pipe(
     RunsCommand.command,
     ServeCommand.command,
     InitCommand.command,
-    DoctorCommand.command
+    DoctorCommand.command,
+    EvalCommand.command
   ])
 )
