@@ -1,9 +1,13 @@
+import * as Http from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import { Agent, LlmClient, LlmError } from "effect-lexigram"
 import { CliConfig, ModelName } from "effect-lexigram/cli"
 import { Application } from "effect-lexigram/durable"
+import { AgentServer, Authentication } from "effect-lexigram/http"
 import { TestModel } from "effect-lexigram/testing"
 import * as Packages from "../../src/cli/config/Packages.js"
 import * as Commands from "../support/Commands.js"
@@ -146,13 +150,56 @@ describe("lexigram doctor", () => {
     })
   )
 
-  it.live("looks at the server where one is named", () =>
+  it.scopedLive("looks at the server where one is named, and whether the token is taken", () =>
     Effect.gen(function* () {
-      const url = "http://ann:secret-password@127.0.0.1:1"
-      const ended = yield* Commands.run(["doctor", "--json", "--url", url])
+      const authentication = Authentication.layerBearer({
+        verify: (token) => Effect.succeed(Redacted.value(token) === "open-sesame" ? Option.some({}) : Option.none())
+      })
+      const server = AgentServer.toWebHandler(
+        { agents },
+        Layer.merge(Layer.provide(Application.layerMemory(agents), TestModel.layer([])), authentication)
+      )
+      const listener = yield* Effect.acquireRelease(
+        Effect.async<Http.Server>((resume) => {
+          const made = Http.createServer((request, response) => {
+            const { authorization = "" } = request.headers
+            void server
+              .handler(new Request(`http://localhost${request.url}`, { headers: { authorization } }))
+              .then((answer) =>
+                answer
+                  .text()
+                  .then((text) => response.writeHead(answer.status, { "content-type": "application/json" }).end(text))
+              )
+          }).listen(0, "127.0.0.1", () => resume(Effect.succeed(made)))
+        }),
+        (made) =>
+          Effect.zipRight(
+            Effect.sync(() => made.close()),
+            Effect.promise(server.dispose)
+          )
+      )
+      const address = listener.address()
+      const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`
+      const doctor = (token: string) =>
+        Commands.run(["doctor", "--json", "--url", url], { env: { LEXIGRAM_TOKEN: token } })
+      const known = yield* doctor("open-sesame")
+      assert.strictEqual(known.code, 0, known.out)
+      assert.deepInclude(find(known, "server"), { state: "ok", detail: "healthy" })
+      assert.deepInclude(find(known, "access"), { state: "ok", detail: "It shows clerk" })
+      assert.isUndefined(find(known, "configuration"))
+      const unknown = yield* doctor("close-sesame")
+      assert.deepStrictEqual(
+        [unknown.code, find(unknown, "server").state, find(unknown, "access").state],
+        [3, "ok", "wrong"]
+      )
+    })
+  )
+
+  it.live("says that a server is not there, without the password of its address", () =>
+    Effect.gen(function* () {
+      const ended = yield* Commands.run(["doctor", "--json", "--url", "http://ann:secret-password@127.0.0.1:1"])
       assert.strictEqual(ended.code, 3)
       assert.strictEqual(find(ended, "server").state, "wrong")
-      assert.isUndefined(find(ended, "configuration"))
       assert.notInclude(ended.out + ended.err, "secret-password")
     })
   )

@@ -5,6 +5,9 @@
  * @since 0.1.0
  */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Cause from "effect/Cause"
 import * as ConfigError from "effect/ConfigError"
 import * as Context from "effect/Context"
@@ -15,6 +18,7 @@ import type * as Scope from "effect/Scope"
 import * as AgentExecutor from "../../agent/AgentExecutor.js"
 import * as ErrorInfo from "../../domain/ErrorInfo.js"
 import * as AgentClient from "../../http/api/AgentClient.js"
+import * as ApiModels from "../../http/api/ApiModels.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
 import * as Providers from "../../provider/Providers.js"
 import { CliError } from "../config/CliError.js"
@@ -198,25 +202,28 @@ const local = (pings: boolean) =>
     return [loaded, ok("layer", "It is built"), ...all.flat()]
   })
 
-const remote = (baseUrl: string) =>
+const health = (baseUrl: string) =>
+  Effect.gen(function* () {
+    const http = yield* HttpClient.HttpClient
+    const asked = http.pipe(HttpClient.mapRequest(HttpClientRequest.prependUrl(baseUrl)), HttpClient.filterStatusOk)
+    const response = yield* asked.get("/v1/health")
+    const { status } = yield* HttpClientResponse.schemaBodyJson(ApiModels.Health)(response)
+    return [status === "unhealthy" ? wrong("server", status, "Look at the logs of the server") : ok("server", status)]
+  })
+
+const access = (baseUrl: string) =>
   Effect.gen(function* () {
     const { token } = yield* Workspace.Workspace
     const options = { baseUrl, ...(Option.isSome(token) ? { token: token.value } : {}) }
-    const { api } = yield* Effect.provide(AgentClient.make(options), FetchHttpClient.layer)
-    const health = yield* look(
-      "server",
-      Effect.map(api.health(), ({ status }) => [
-        status === "unhealthy" ? wrong("server", status, "Look at the logs of the server") : ok("server", status)
-      ])
-    )
-    const access = yield* look(
-      "access",
-      Effect.map(api.agents.listAgents(), ({ agents }) => [
-        ok("access", `It shows ${agents.map(({ name }) => name).join(", ")}`)
-      ])
-    )
-    return [...health, ...access]
+    const { api } = yield* AgentClient.make(options)
+    const { agents } = yield* api.agents.listAgents()
+    return [ok("access", `It shows ${agents.map(({ name }) => name).join(", ")}`)]
   })
+
+const remote = (baseUrl: string): Effect.Effect<ReadonlyArray<Check>, never, Workspace.Workspace> =>
+  Effect.map(Effect.all([look("server", health(baseUrl)), look("access", access(baseUrl))]), (all) => all.flat()).pipe(
+    Effect.provide(FetchHttpClient.layer)
+  )
 
 /**
  * Looks at everything. `pings` makes one call of the model.
@@ -227,8 +234,8 @@ export const run = (pings: boolean): Effect.Effect<ReadonlyArray<Check>, never, 
   Effect.gen(function* () {
     const { url } = yield* Workspace.Workspace
     const rest = Option.match(url.value, {
-      onNone: () => local(pings),
-      onSome: (address) => look("server", remote(address))
+      onNone: (): Effect.Effect<ReadonlyArray<Check>, never, Workspace.Workspace | Scope.Scope> => local(pings),
+      onSome: remote
     })
     return [...(yield* packages), ...(yield* rest)]
   })
