@@ -29,7 +29,7 @@ describe("lexigram init", () => {
         const { code, err, json } = yield* Commands.run(["init", path, "--template", template, "--json"])
         assert.deepStrictEqual([code, err], [0, ""])
         assert.deepInclude(json, { name: "my-agents", template, folder: path })
-        assert.deepStrictEqual([...json.files].sort(), filesBelow(path))
+        assert.deepStrictEqual([...json.files].sort(), [...filesBelow(path)])
         const made = JSON.parse(read(path, "package.json"))
         assert.strictEqual(made.name, "my-agents")
         assert.strictEqual(made.dependencies["effect-lexigram"], Version.version)

@@ -81,8 +81,8 @@ const progressOf = (total: number, before: number, screen: Screen.Service) => {
 
 const percent = (value: number | undefined): string => (value === undefined ? "" : `${(100 * value).toFixed(1)} %`)
 
-const interval = (found: { readonly low: number; readonly high: number } | undefined): string =>
-  found === undefined ? "" : `${percent(found.low)} to ${percent(found.high)}`
+const interval = (found: { readonly lower: number; readonly upper: number } | undefined): string =>
+  found === undefined ? "" : `${percent(found.lower)} to ${percent(found.upper)}`
 
 const writeReport = (file: string, report: EvalReport.EvalReport, content: boolean) =>
   Effect.gen(function* () {

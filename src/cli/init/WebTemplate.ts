@@ -67,9 +67,12 @@ const serve = ({ model, port }: { readonly model: string; readonly port: number 
 NodeRuntime.runMain(Layer.launch(Layer.unwrapEffect(Effect.map(settings, serve))))
 `
 
-const test = `import { assert, describe, it } from "@effect/vitest"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+const test = `import { createServer } from "node:http"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpServer from "@effect/platform/HttpServer"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Application } from "effect-lexigram/durable"
@@ -83,7 +86,9 @@ const application = Layer.provide(Application.layerMemory(agents), TestModel.lay
 const server = AgentServer.layer({ agents }).pipe(
   Layer.provide(Page.layer),
   Layer.provide([application, Authentication.layerAnonymous]),
-  Layer.provideMerge(NodeHttpServer.layerTest)
+  Layer.provideMerge(HttpServer.layerTestClient),
+  Layer.provide(FetchHttpClient.layer),
+  Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" }))
 )
 
 describe("chat", () => {
