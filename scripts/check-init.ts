@@ -71,7 +71,9 @@ const freePort = async (): Promise<number> => {
 /** Whether the server answers. */
 const isUp = async (port: number, until: number): Promise<boolean> => {
   while (performance.now() < until) {
-    const response = await fetch(`http://127.0.0.1:${port}/v1/health`).catch(() => undefined)
+    // A request before the routes are there is never answered.
+    const signal = AbortSignal.timeout(2_000)
+    const response = await fetch(`http://127.0.0.1:${port}/v1/health`, { signal }).catch(() => undefined)
     if (response?.ok) return true
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
