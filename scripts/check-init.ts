@@ -91,7 +91,7 @@ const say = (isOk: boolean, what: string, output = ""): void => {
 /** What the output of a command must have, by a part of the command. */
 const expected: ReadonlyArray<readonly [string, RegExp]> = [
   ["lexigram run ", /on its way/],
-  ["lexigram runs list", /succeeded[\s\S]*clerk/],
+  ["lexigram runs list", /completed[\s\S]*clerk/],
   ["/v1/agents", /clerk/],
   ["npm run chat", /on its way/]
 ]
