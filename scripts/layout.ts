@@ -208,6 +208,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "cli/terminal": "what the command line writes, and to whom: people, programs, terminals"
   },
   {
+    "cli/init": "new projects: their files, by templates",
     "cli/connection": "the agents that commands talk to, in this process or on a server",
     "cli/prompt": "questions to the person at the terminal"
   },

@@ -6,6 +6,9 @@
  */
 import * as Command from "@effect/cli/Command"
 import * as ChatCommand from "./command/ChatCommand.js"
+import * as DoctorCommand from "./command/DoctorCommand.js"
+import * as EvalCommand from "./command/EvalCommand.js"
+import * as InitCommand from "./command/InitCommand.js"
 import * as RunCommand from "./command/RunCommand.js"
 import * as RunsCommand from "./command/RunsCommand.js"
 import * as ServeCommand from "./command/ServeCommand.js"
@@ -31,6 +34,9 @@ export const command = Command.make("lexigram").pipe(
     SkillsCommand.command,
     PromptsCommand.command,
     GraphCommand.command,
-    DbCommand.command
+    EvalCommand.command,
+    DbCommand.command,
+    DoctorCommand.command,
+    InitCommand.command
   ])
 )

@@ -215,6 +215,17 @@ export const reasoning = (name: string): Config.Config<Reasoning | undefined> =>
   })
 
 /**
+ * The provider's own variable for its key. None if the provider is unknown or needs no key.
+ *
+ * @since 0.1.0
+ * @category configuration
+ */
+export const keyVariable = (provider: string): string | undefined => {
+  const name = provider.trim().toLowerCase()
+  return isKnown(name) ? table[name].keyVariable : undefined
+}
+
+/**
  * The key that the environment has for a provider, in the provider's own variable (`OPENAI_API_KEY`, …).
  *
  * @since 0.1.0
@@ -223,8 +234,7 @@ export const reasoning = (name: string): Config.Config<Reasoning | undefined> =>
 export const keyOf = (
   provider: string
 ): Effect.Effect<Redacted.Redacted<string> | undefined, ConfigError.ConfigError> => {
-  const name = provider.trim().toLowerCase()
-  const own = isKnown(name) ? table[name].keyVariable : undefined
+  const own = keyVariable(provider)
   return own === undefined ? Effect.succeed(undefined) : secret(own)
 }
 

@@ -38,7 +38,7 @@ export const codes = {
  */
 export type ExitCode = (typeof codes)[keyof typeof codes]
 
-/** By the reason of a `CliError` or an `ApiError`. */
+/** By the reason of a `CliError`, an `ApiError`, a `RunError` or an `ExperimentStoreError`. */
 const reasons: Readonly<Record<string, ExitCode>> = {
   usage: codes.usage,
   invalid: codes.usage,
@@ -73,7 +73,8 @@ const unavailable =
 export const fromFailure = (error: unknown): ExitCode => {
   const reason: unknown = typeof error === "object" && error !== null ? Reflect.get(error, "reason") : undefined
   const tag = ErrorInfo.errorInfo(error).tag
-  if (/^(?:Cli|Api|Run)Error$/.test(tag) && typeof reason === "string") return reasons[reason] ?? codes.failed
+  if (/^(?:Cli|Api|Run|ExperimentStore)Error$/.test(tag) && typeof reason === "string")
+    return reasons[reason] ?? codes.failed
   if (configuration.test(tag)) return codes.configuration
   if (unknown.test(tag)) return codes.unknown
   if (refused.test(tag)) return codes.refused
