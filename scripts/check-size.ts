@@ -33,13 +33,16 @@ const expect = (what: string, found: number, most: number, unit = ""): void => {
   console.log(`${found <= most ? "ok  " : "FAIL"} ${what}: ${found}${unit}, at most ${most}${unit}`)
 }
 
+/** What a file of the build begins with; a text further down may have imports in it. */
+const imports = /^(?:(?:import|export)\b[^;]*;\n)*/
 const staticImport = /^(?:import|export)\b[^;]*?from ['"](\.[^'"]+)['"]/gm
 
 /** The files of the package that a file loads at once, itself included. */
 const filesOf = (file: string, seen = new Set<string>()): ReadonlySet<string> => {
   if (seen.has(file)) return seen
   seen.add(file)
-  for (const [, specifier = ""] of Fs.readFileSync(file, "utf8").matchAll(staticImport)) {
+  const head = imports.exec(Fs.readFileSync(file, "utf8"))?.[0] ?? ""
+  for (const [, specifier = ""] of head.matchAll(staticImport)) {
     filesOf(Path.join(Path.dirname(file), specifier), seen)
   }
   return seen
@@ -49,13 +52,16 @@ const filesOf = (file: string, seen = new Set<string>()): ReadonlySet<string> =>
 const mostFiles: Readonly<Record<string, number>> = {
   ".": 6,
   "./agent": 16,
+  "./application": 40,
+  "./cli": 21,
+  "./eval": 19,
   "./http": 28,
   "./mcp": 19,
   "./memory": 19,
-  "./persistence": 36,
+  "./persistence": 44,
   "./provider": 20,
   "./session": 22,
-  "./skill": 22,
+  "./skill": 23,
   "./strategy": 53
 }
 for (const [entry, target] of Object.entries(manifest.exports)) {
@@ -189,4 +195,4 @@ const [packed] = JSON.parse(
     stdio: ["ignore", "pipe", "ignore"]
   })
 ) as ReadonlyArray<{ readonly size: number }>
-expect("packed", packed?.size ?? Number.NaN, 2_500_000, " bytes")
+expect("packed", packed?.size ?? Number.NaN, 2_600_000, " bytes")

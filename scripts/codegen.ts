@@ -20,6 +20,7 @@ interface Module {
 interface PackageJson {
   readonly version: string
   readonly exports?: Record<string, unknown>
+  readonly bin?: Readonly<Record<string, string>>
 }
 
 const check = process.argv.includes("--check")
@@ -122,8 +123,12 @@ const exports = {
   ".": entry("index"),
   ...Object.fromEntries(entries.map((name) => [`./${name}`, entry(`${name}/index`)])),
   ...Object.fromEntries(Object.keys(smallEntries).map((name) => [`./${name}`, entry(`${name}/index`)])),
-  // Separate programs, which a bundle finds by these names.
-  ...Object.fromEntries(Object.values(programs).map((file) => [`./${file}`, `./dist/${file}`])),
+  // Separate programs, which a bundle finds by these names. Those that a user starts are no modules.
+  ...Object.fromEntries(
+    Object.values(programs)
+      .filter((file) => !Object.values(manifest.bin ?? {}).includes(`dist/${file}`))
+      .map((file) => [`./${file}`, `./dist/${file}`])
+  ),
   "./internal/*": null,
   "./package.json": "./package.json"
 }

@@ -171,7 +171,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/suite": "what every port suite is made of: cases and assertions"
   },
   {
-    "durable/system": "a whole application on one backend, with durable runs",
+    application: "a whole application on one backend, with durable runs",
     eval: "tasks and experiments",
     "cluster/entity": "sessions as entities of a cluster",
     "http/api": "the HTTP API of agents: its definition, server, client and callers",

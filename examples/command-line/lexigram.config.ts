@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Agent, Tool } from "effect-lexigram"
+import { Application } from "effect-lexigram/application"
 import { CliConfig, ModelName } from "effect-lexigram/cli"
-import { Application } from "effect-lexigram/durable"
 
 const findOrder = Tool.make("find_order", {
   description: "Finds where an order is",

@@ -13,14 +13,6 @@ export * as AgentVersions from "./AgentVersions.js"
 export * as AgentWorkflow from "./AgentWorkflow.js"
 
 /**
- * A whole application as one layer: agents and their runs, with sessions, memory and governance on one backend. What
- * servers and the command line need.
- *
- * @since 0.1.0
- */
-export * as Application from "./system/Application.js"
-
-/**
  * Work that becomes durable together with the result of an activity.
  *
  * @since 0.1.0

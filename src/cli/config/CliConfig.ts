@@ -80,7 +80,7 @@ export interface CliConfig extends Options {
  * // lexigram.config.ts
  * import { Agent } from "effect-lexigram"
  * import { CliConfig, ModelName } from "effect-lexigram/cli"
- * import { Application } from "effect-lexigram/durable"
+ * import { Application } from "effect-lexigram/application"
  * import * as Layer from "effect/Layer"
  *
  * const agents = [Agent.make("helper", { system: "You answer briefly." })]

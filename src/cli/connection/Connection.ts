@@ -67,7 +67,7 @@ const layerOf = (
   })
 }
 
-const inMemory = OnDemand.make(() => import("../../durable/system/Application.js"))
+const inMemory = OnDemand.make(() => import("../../application/Application.js"))
 
 /** Agents of a module, without a configuration: in memory, on the model of the flags. */
 const applicationOf = (agents: ReadonlyArray<Agent.Any>): CliConfig.Options => ({

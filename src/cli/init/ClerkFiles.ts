@@ -63,7 +63,7 @@ export const files: Project.Files = { "src/Clerk.ts": agent, "test/Clerk.test.ts
 export const sqlite = `/** The agents, and what they run on: runs and conversations are kept in a SQLite file. */
 import * as Layer from "effect/Layer"
 import { ModelName } from "effect-lexigram/cli"
-import { Application } from "effect-lexigram/durable"
+import { Application } from "effect-lexigram/application"
 import { clerk } from "./Clerk.js"
 
 export const agents = [clerk]

@@ -9,7 +9,7 @@ import type * as Project from "./Project.js"
 
 const config = `import * as Layer from "effect/Layer"
 import { CliConfig, ModelName } from "effect-lexigram/cli"
-import { Application } from "effect-lexigram/durable"
+import { Application } from "effect-lexigram/application"
 import { clerk } from "./src/Clerk.js"
 
 const agents = [clerk]

@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Agent, Tool } from "effect-lexigram"
+import { Application } from "effect-lexigram/application"
 import { CliConfig } from "effect-lexigram/cli"
-import { Application } from "effect-lexigram/durable"
 import { TestModel } from "effect-lexigram/testing"
 
 const lookUp = Tool.make("look_up", {

@@ -6,20 +6,20 @@
  */
 import type { WorkflowEngine } from "@effect/workflow/WorkflowEngine"
 import * as Layer from "effect/Layer"
-import type * as Agent from "../../agent/definition/Agent.js"
-import type { AgentConfigurationError } from "../../agent/definition/AgentError.js"
-import * as Steering from "../../agent/record/Steering.js"
-import * as LocalRuns from "../../agent/runs/LocalRuns.js"
-import type { Runs } from "../../agent/runs/Runs.js"
-import type { LlmClient } from "../../llm/model/LlmClient.js"
-import * as Lexigram from "../../persistence/Lexigram.js"
-import * as SqlDeltaFeed from "../../persistence/run/SqlDeltaFeed.js"
-import * as SqlSteering from "../../persistence/run/SqlSteering.js"
-import type * as ApprovalGate from "../../tool/approval/ApprovalGate.js"
-import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
-import * as DurableRuns from "../DurableRuns.js"
-import * as SqlWorkflowEngine from "../engine/SqlWorkflowEngine.js"
-import type { WorkflowStorageError } from "../engine/WorkflowStorageError.js"
+import type * as Agent from "../agent/definition/Agent.js"
+import type { AgentConfigurationError } from "../agent/definition/AgentError.js"
+import * as Steering from "../agent/record/Steering.js"
+import * as LocalRuns from "../agent/runs/LocalRuns.js"
+import type { Runs } from "../agent/runs/Runs.js"
+import * as DurableRuns from "../durable/DurableRuns.js"
+import * as SqlWorkflowEngine from "../durable/engine/SqlWorkflowEngine.js"
+import type { WorkflowStorageError } from "../durable/engine/WorkflowStorageError.js"
+import type { LlmClient } from "../llm/model/LlmClient.js"
+import * as Lexigram from "../persistence/Lexigram.js"
+import * as SqlDeltaFeed from "../persistence/run/SqlDeltaFeed.js"
+import * as SqlSteering from "../persistence/run/SqlSteering.js"
+import type * as ApprovalGate from "../tool/approval/ApprovalGate.js"
+import * as PendingApprovals from "../tool/approval/PendingApprovals.js"
 
 /**
  * What an application provides besides its system.
@@ -84,7 +84,7 @@ const durable = (agents: Agents, make: (given: Lexigram.Replaceable) => Of<any>)
  * @example
  * ```ts
  * import { Agent } from "effect-lexigram"
- * import { Application } from "effect-lexigram/durable"
+ * import { Application } from "effect-lexigram/application"
  * import { OfflineModel } from "effect-lexigram/offline"
  * import * as Layer from "effect/Layer"
  *
