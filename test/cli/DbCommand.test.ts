@@ -28,7 +28,13 @@ const temporary = Effect.acquireRelease(
 )
 
 const application = (file: string) =>
-  CliConfig.make({ agents, layer: Layer.provide(Application.layerSqlite(agents, { file }), TestModel.layer(["hi"])) })
+  CliConfig.make({
+    agents,
+    layer: Layer.provide(
+      Application.layerSqlite(agents, { file }),
+      TestModel.layer(() => "hi")
+    )
+  })
 
 /** Runs statements on a file. */
 const execute = (file: string, ...statements: ReadonlyArray<string>) =>

@@ -2,7 +2,7 @@ import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Readline from "node:readline"
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Mailbox from "effect/Mailbox"
 import * as Schedule from "effect/Schedule"
 import * as CliBundle from "../support/CliBundle.js"
+import * as Shared from "../support/Shared.js"
 
 class Bundle extends Context.Tag("test/cli/ServeCommand/Bundle")<Bundle, CliBundle.CliBundle>() {}
 
@@ -58,83 +59,71 @@ const get = (url: string) =>
     return { status: response.status, body: await response.json() }
   })
 
-layer(Layer.scoped(Bundle, CliBundle.make), { timeout: "60 seconds", excludeTestServices: true })(
-  "lexigram serve",
-  (it) => {
-    it.scoped(
-      "serves the agents on this machine, and ends with the signal",
-      () =>
-        Effect.gen(function* () {
-          const { config, folder } = yield* Bundle
-          const server = yield* serve(folder(), "--config", config("Desk"))
-          const { agents, url } = yield* server.hear
-          assert.deepStrictEqual(agents, ["clerk", "parrot"])
-          assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
-          assert.strictEqual((yield* get(`${url}/v1/health`)).status, 200)
-          const { body } = yield* get(`${url}/v1/agents`)
-          assert.strictEqual(body.agents.length, 2)
-          // It knows no callers: another host name is another site, or a name that was bound to this machine.
-          const far = yield* Effect.promise(
-            () =>
-              new Promise<string>((resolve) => {
-                const { port } = new URL(url)
-                ChildProcess.execFile(
-                  process.execPath,
-                  [
-                    "-e",
-                    `require("http").get({ port: ${port}, host: "127.0.0.1", path: "/v1/agents", headers: { host: "evil.example" } }, (r) => console.log(r.statusCode))`
-                  ],
-                  (_, out) => resolve(out.trim())
-                )
-              })
-          )
-          assert.strictEqual(far, "403")
-          assert.strictEqual(yield* server.stop, 143)
-        }),
-      120_000
-    )
-
-    it.scoped(
-      "refuses a port that is taken, and a host that everybody reaches without knowing callers",
-      () =>
-        Effect.gen(function* () {
-          const { config, folder } = yield* Bundle
-          const first = yield* serve(folder(), "--config", config("Desk"))
-          const { url } = yield* first.hear
-          const second = yield* serve(folder(), "--config", config("Desk"), "--port", new URL(url).port)
-          assert.strictEqual(yield* second.ended, 1)
-          assert.include(yield* second.errors, "--port")
-          const open = yield* serve(folder(), "--config", config("Desk"), "--host", "0.0.0.0")
-          assert.strictEqual(yield* open.ended, 3)
-          assert.include(yield* open.errors, "Authentication")
-        }),
-      120_000
-    )
-
-    it.scoped(
-      "begins again when a file changes, also one that could not be loaded",
-      () =>
-        Effect.gen(function* () {
-          const { config, folder } = yield* Bundle
-          const cwd = folder()
-          const file = Path.join(cwd, "lexigram.config.mjs")
-          const write = (text: string) => Effect.sync(() => Fs.writeFileSync(file, text))
-          const desk = JSON.stringify(config("Desk"))
-          yield* write(`export { default } from ${desk}`)
-          const server = yield* serve(cwd, "--watch")
-          assert.strictEqual((yield* server.hear).agents.length, 2)
-          yield* write("export default {}")
-          yield* Effect.repeat(server.errors, {
-            until: (errors) => errors.includes("CliConfig.make"),
-            schedule: Schedule.spaced("50 millis")
+Shared.suite("lexigram serve", Layer.scoped(Bundle, CliBundle.make), (test) => {
+  Shared.scoped(test)("serves the agents on this machine, and ends with the signal", () =>
+    Effect.gen(function* () {
+      const { config, folder } = yield* Bundle
+      const server = yield* serve(folder(), "--config", config("Desk"))
+      const { agents, url } = yield* server.hear
+      assert.deepStrictEqual(agents, ["clerk", "parrot"])
+      assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
+      assert.strictEqual((yield* get(`${url}/v1/health`)).status, 200)
+      const { body } = yield* get(`${url}/v1/agents`)
+      assert.strictEqual(body.agents.length, 2)
+      // It knows no callers: another host name is another site, or a name that was bound to this machine.
+      const far = yield* Effect.promise(
+        () =>
+          new Promise<string>((resolve) => {
+            const { port } = new URL(url)
+            ChildProcess.execFile(
+              process.execPath,
+              [
+                "-e",
+                `require("http").get({ port: ${port}, host: "127.0.0.1", path: "/v1/agents", headers: { host: "evil.example" } }, (r) => console.log(r.statusCode))`
+              ],
+              (_, out) => resolve(out.trim())
+            )
           })
-          yield* write(
-            `import desk from ${desk}\nexport default { ...desk, agents: desk.agents.slice(1) }\n// ${"x".repeat(10)}`
-          )
-          assert.deepStrictEqual((yield* server.hear).agents, ["parrot"])
-          assert.strictEqual(yield* server.stop, 143)
-        }),
-      120_000
-    )
-  }
-)
+      )
+      assert.strictEqual(far, "403")
+      assert.strictEqual(yield* server.stop, 143)
+    })
+  )
+
+  Shared.scoped(test)("refuses a port that is taken, and a host that everybody reaches without knowing callers", () =>
+    Effect.gen(function* () {
+      const { config, folder } = yield* Bundle
+      const first = yield* serve(folder(), "--config", config("Desk"))
+      const { url } = yield* first.hear
+      const second = yield* serve(folder(), "--config", config("Desk"), "--port", new URL(url).port)
+      assert.strictEqual(yield* second.ended, 1)
+      assert.include(yield* second.errors, "--port")
+      const open = yield* serve(folder(), "--config", config("Desk"), "--host", "0.0.0.0")
+      assert.strictEqual(yield* open.ended, 3)
+      assert.include(yield* open.errors, "Authentication")
+    })
+  )
+
+  Shared.scoped(test)("begins again when a file changes, also one that could not be loaded", () =>
+    Effect.gen(function* () {
+      const { config, folder } = yield* Bundle
+      const cwd = folder()
+      const file = Path.join(cwd, "lexigram.config.mjs")
+      const write = (text: string) => Effect.sync(() => Fs.writeFileSync(file, text))
+      const desk = JSON.stringify(config("Desk"))
+      yield* write(`export { default } from ${desk}`)
+      const server = yield* serve(cwd, "--watch")
+      assert.strictEqual((yield* server.hear).agents.length, 2)
+      yield* write("export default {}")
+      yield* Effect.repeat(server.errors, {
+        until: (errors) => errors.includes("CliConfig.make"),
+        schedule: Schedule.spaced("50 millis")
+      })
+      yield* write(
+        `import desk from ${desk}\nexport default { ...desk, agents: desk.agents.slice(1) }\n// ${"x".repeat(10)}`
+      )
+      assert.deepStrictEqual((yield* server.hear).agents, ["parrot"])
+      assert.strictEqual(yield* server.stop, 143)
+    })
+  )
+})

@@ -8,6 +8,7 @@ import { afterAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import type * as Scope from "effect/Scope"
 
 export type Test<R> = (fact: string, self: () => Effect.Effect<void, unknown, R>) => void
 
@@ -18,3 +19,9 @@ export const suite = <R, E>(name: string, layer: Layer.Layer<R, E>, tests: (test
     tests((fact, self) => it.live(fact, () => Effect.provide(self(), runtime)))
   })
 }
+
+/** Tests that open something of their own. */
+export const scoped =
+  <R>(test: Test<R>) =>
+  (fact: string, self: () => Effect.Effect<void, unknown, R | Scope.Scope>): void =>
+    test(fact, () => Effect.scoped(self()))

@@ -24,7 +24,7 @@ export const CliErrorReason = Schema.Literal("usage", "config", "package", "abse
  * @since 0.1.0
  * @category errors
  */
-export class CliError extends ErrorCode.TaggedError<CliError>("effect-lexigram/cli/CliError")("CliError", {
+export class CliError extends ErrorCode.TaggedError<CliError>("effect-lexigram/cli/CliError/CliError")("CliError", {
   ...ErrorCode.fields("LEX_ERR_CLI_100"),
   reason: CliErrorReason
 }) {}
