@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import type * as AgentEvent from "../../domain/AgentEvent.js"
 import type { ErrorInfo } from "../../domain/ErrorInfo.js"
@@ -38,24 +39,36 @@ export interface Ended {
   readonly error: ErrorInfo | undefined
 }
 
+const isGone = ({ reason }: ApiError): boolean => reason === "conflict" || reason === "unknown"
+
+/** How often, and how long, a run that goes on in another process is given to ask again: 30 seconds. */
+const again = { times: 120, schedule: Schedule.spaced("250 millis") }
+
 const decided = (
   connection: Connection,
   asked: Asked,
   decide: Decide
 ): Effect.Effect<void, ApiError, Screen.Screen | Report.Format> => {
-  const { decideApproval } = connection.client.api.approvals
-  return Effect.flatMap(decide(asked), (payload) =>
-    Effect.catchAll(
-      decideApproval({ path: { requestId: asked.id }, payload }) as Effect.Effect<void, ApiError>,
-      (error) =>
-        // An answer that does not fit leaves the question open; other requests were decided elsewhere meanwhile.
-        error.reason === "invalid" && payload.decision === "approve"
-          ? Effect.zipRight(Report.failure(error), decided(connection, asked, decide))
-          : error.reason === "conflict" || error.reason === "unknown"
-            ? Report.remark("It was decided meanwhile.")
-            : error
-    )
+  const { decideApproval, getApproval } = connection.client.api.approvals
+  const path = { requestId: asked.id }
+  const settled = Effect.map(
+    Effect.option(getApproval({ path })),
+    Option.exists(({ settled }) => settled !== undefined)
   )
+  return Effect.flatMap(decide(asked), (payload) => {
+    const sent = decideApproval({ path, payload }) as Effect.Effect<void, ApiError>
+    return Effect.catchIf(sent, isGone, (error) =>
+      Effect.flatMap(settled, (isSettled) => (isSettled ? Report.remark("It was decided meanwhile.") : error))
+    ).pipe(
+      Effect.retry({ ...again, while: isGone }),
+      Effect.catchIf(isGone, () => Report.remark("It is not asked any more.")),
+      // An answer that does not fit leaves the question open.
+      Effect.catchIf(
+        ({ reason }) => reason === "invalid" && payload.decision === "approve",
+        (error) => Effect.zipRight(Report.failure(error), decided(connection, asked, decide))
+      )
+    )
+  })
 }
 
 /**
