@@ -26,7 +26,7 @@ const paths: Record<string, { readonly denied: TestModel.Script; readonly allowe
   function_calling: { denied: direct, allowed: direct },
   react: { denied: direct, allowed: direct },
   "plan-execute": {
-    denied: [plan, "PLAN:\n1. Say that it cannot be done", "It cannot be done", "done"],
+    denied: [plan, "PLAN:\n1. Say that it cannot be done", "STEP_RESULT: It cannot be done", "done"],
     allowed: [plan, "done"]
   }
 }
