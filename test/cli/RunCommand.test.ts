@@ -55,7 +55,7 @@ describe("lexigram run", () => {
 
   it.live("asks the agent that is named, with the session and for the user", () =>
     Effect.gen(function* () {
-      const args = ["run", "Hi", "--agent", "other", "--session", "talk", "--user", "ann", "--json", "--stream"]
+      const args = ["run", "Hi", "-a", "other", "--session", "talk", "--user", "ann", "--json", "--stream"]
       const { out } = yield* Commands.runWith(desk(["Hello"]), args)
       const started = JSON.parse(out.split("\n", 1)[0] ?? "")
       assert.deepInclude(started, { agent: "other", sessionId: "talk", userId: "ann" })

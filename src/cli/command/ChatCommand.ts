@@ -19,11 +19,7 @@ import * as Flags from "./Flags.js"
 import * as RunCommand from "./RunCommand.js"
 
 const options = {
-  agent: Options.text("agent").pipe(
-    Options.withAlias("a"),
-    Options.withDescription("The agent, or a module that exports it. Default: the first one of the configuration"),
-    Options.optional
-  ),
+  agent: Flags.agent,
   session: Options.text("session").pipe(
     Options.withAlias("s"),
     Options.withDescription("Go on with this conversation. Default: a new one"),

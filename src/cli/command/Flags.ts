@@ -34,6 +34,16 @@ export const shared = {
 }
 
 /**
+ * Of commands that ask one agent.
+ *
+ * @category constants
+ */
+export const agent = text(
+  "agent",
+  "The agent, or a module that exports it. Default: the first one of the configuration"
+).pipe(Options.withAlias("a"))
+
+/**
  * Of commands that use no agents.
  *
  * @category constants

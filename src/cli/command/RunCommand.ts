@@ -22,11 +22,7 @@ import * as Screen from "../terminal/Screen.js"
 import * as Flags from "./Flags.js"
 
 const options = {
-  agent: Options.text("agent").pipe(
-    Options.withAlias("a"),
-    Options.withDescription("The agent, or a module that exports it. Default: the first one of the configuration"),
-    Options.optional
-  ),
+  agent: Flags.agent,
   session: Options.text("session").pipe(
     Options.withAlias("s"),
     Options.withDescription("The conversation that the question goes on with"),
@@ -77,7 +73,7 @@ const questionOf = (words: ReadonlyArray<string>) =>
  */
 export const agentOf = ({ client, local }: Connection.Connection, named: Option.Option<string>) =>
   Effect.gen(function* () {
-    if (Option.isSome(named) && !/[\\/]|\.[cm]?[jt]s$/.test(named.value)) return named.value
+    if (Option.isSome(named) && !Connection.isModule(named.value)) return named.value
     if (Option.isSome(local)) return local.value.agents[0]?.name ?? ""
     const { agents } = yield* client.api.agents.listAgents()
     return agents[0]?.name ?? ""

@@ -85,8 +85,12 @@ const applicationOf = (agents: ReadonlyArray<Agent.Any>): CliConfig.Options => (
     )
 })
 
-/** Whether the name of an agent is that of a module. */
-const isModule = (agent: string): boolean => /[\\/]|\.[cm]?[jt]s$/.test(agent)
+/**
+ * Whether the name of an agent is that of a module.
+ *
+ * @category guards
+ */
+export const isModule = (agent: string): boolean => /[\\/]|\.[cm]?[jt]s$/.test(agent)
 
 /**
  * The configuration of the workspace, or the agents of a module.
