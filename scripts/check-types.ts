@@ -22,6 +22,7 @@ const base = ["effect", "@effect/ai", "@effect/platform", "@effect/experimental"
 
 /** Packages that an entry additionally needs to compile. Any of them brings Node's types. */
 const packagesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "./application": ["@types/node", "@effect/sql", "@effect/sql-pg", "@types/pg", "ioredis", "@effect/workflow"],
   "./builtin": ["@types/node", "@effect/sql", "decimal.js", "ipaddr.js"],
   "./cluster": ["@types/node", "@effect/sql", "@effect/workflow", "@effect/cluster"],
   "./durable": ["@types/node", "@effect/sql", "@effect/workflow"],

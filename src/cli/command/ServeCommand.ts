@@ -83,7 +83,7 @@ export const command = Command.make(
   options,
   Flags.handler(({ host, port, watch }) =>
     Effect.gen(function* () {
-      yield* watch ? Reload.whenChanged : serve({ host, port })
+      return yield* watch ? Reload.whenChanged : serve({ host, port })
     })
   )
 ).pipe(Command.withDescription("Serve the agents over HTTP"))
