@@ -201,6 +201,10 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "mcp/server": "MCP servers over stdio and HTTP: agents and tools for the clients of the protocol",
     webhook: "tells addresses of the end of runs and of the states of tasks, across processes"
   },
+  { "studio/access": "who may use the studio: links for one use, sessions of a browser, developers" },
+  { "studio/api": "the privileged API of the studio: its definition, a group a module" },
+  { "studio/endpoint": "the handlers of the privileged API" },
+  { studio: "the studio: its page and its API, on a server of agents" },
   {
     "cli/config": "what the command line is about: the configuration module, the environment, the flags"
   },
