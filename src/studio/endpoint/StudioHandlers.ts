@@ -1,0 +1,29 @@
+/**
+ * All handlers of the privileged API.
+ *
+ * @private
+ * @since 0.1.0
+ */
+import * as Layer from "effect/Layer"
+import type * as Agent from "../../agent/definition/AgentDefinition.js"
+import type * as ApiLimits from "../../http/api/ApiLimits.js"
+import * as StudioAccessEndpoints from "./StudioAccessEndpoints.js"
+
+/**
+ * What the handlers are about.
+ *
+ * @category models
+ */
+export interface Setting {
+  /** The agents that the server offers. */
+  readonly agents: ReadonlyArray<Agent.Any>
+  readonly limits: ApiLimits.Limits
+  /** Whether the terminal of the server shows links. */
+  readonly links: boolean
+}
+
+/**
+ * @category layers
+ */
+export const layer = ({ links }: Setting) =>
+  Layer.mergeAll(StudioAccessEndpoints.layerAccess(links), StudioAccessEndpoints.layerSession)
