@@ -10,6 +10,7 @@ import * as Esbuild from "esbuild"
 import { type GetModuleInfo, type Plugin, rollup } from "rollup"
 import { perLine } from "./build/LineMaps.js"
 import { withPureCalls } from "./build/PureCalls.js"
+import { buildStudio } from "./build/StudioPage.js"
 import { bandOf, filesBelow, folderOf, isIndex, programs, root } from "./layout.js"
 
 const src = Path.join(root, "src")
@@ -156,3 +157,4 @@ shortenMaps()
 for (const [file, target] of Object.entries(programs)) {
   Fs.copyFileSync(Path.join(src, file), Path.join(dist, target))
 }
+await buildStudio(Path.join(dist, "studio", "page"))

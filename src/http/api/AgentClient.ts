@@ -4,7 +4,9 @@
  *
  * @since 0.1.0
  */
+import type * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiClient from "@effect/platform/HttpApiClient"
+import type * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -24,7 +26,6 @@ import * as SseLines from "../../provider/exchange/SseLines.js"
 import { AgentApi } from "./AgentApi.js"
 import * as ApiErrors from "./ApiError.js"
 import * as ApiModels from "./ApiModels.js"
-import type * as OwnerApi from "./OwnerApi.js"
 
 const { ApiError } = ApiErrors
 type ApiError = ApiErrors.ApiError
@@ -42,6 +43,12 @@ export interface Options {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** How often a connection is tried in a row before a stream fails; default 8, with pauses from 250 ms to 8 s. */
   readonly attempts?: number | undefined
+  /**
+   * Where the events of runs are; default `/v1/runs`.
+   *
+   * @internal
+   */
+  readonly eventsOf?: string | undefined
 }
 
 /**
@@ -55,7 +62,13 @@ export interface StreamOptions {
   readonly detach?: boolean | undefined
 }
 
-type Offer = HttpApiClient.Client.TopLevelMethods<typeof OwnerApi.offers, ApiError, never>
+type Groups = typeof AgentApi extends HttpApi.HttpApi<infer _Id, infer Groups, infer _E, infer _R> ? Groups : never
+
+type TopLevel<Group> = Group extends HttpApiGroup.HttpApiGroup.Any
+  ? HttpApiClient.Client.TopLevelMethods<Group, ApiError, never>
+  : never
+
+type Offer = TopLevel<Extract<Groups, { readonly topLevel: true }>>
 
 /** `HttpApiClient` has no types for the endpoints of several groups without a name. */
 type Api = Effect.Effect.Success<ReturnType<typeof derive>> & {
@@ -149,7 +162,8 @@ const LONGEST_PAUSE = 8_000
 class Connection {
   constructor(
     private readonly http: Http,
-    private readonly attempts: number
+    private readonly attempts: number,
+    private readonly eventsOf: string
   ) {}
 
   private readonly ask = (
@@ -219,7 +233,9 @@ class Connection {
 
   readonly events = (runId: string, from: number): Stream.Stream<AgentEvent, ApiError> =>
     this.follow(runId, from, (next) =>
-      HttpClientRequest.get(`/v1/runs/${encodeURIComponent(runId)}/events`, { urlParams: { from: String(next) } })
+      HttpClientRequest.get(`${this.eventsOf}/${encodeURIComponent(runId)}/events`, {
+        urlParams: { from: String(next) }
+      })
     )
 
   readonly stream = (request: ApiModels.StartRun, options: StreamOptions): Stream.Stream<AgentEvent, ApiError> =>
@@ -235,7 +251,7 @@ class Connection {
           return this.follow(undefined, 0, (next, runId) =>
             runId === undefined
               ? start
-              : HttpClientRequest.get(`/v1/runs/${encodeURIComponent(runId)}/events`, {
+              : HttpClientRequest.get(`${this.eventsOf}/${encodeURIComponent(runId)}/events`, {
                   urlParams: { from: String(next) }
                 })
           )
@@ -285,7 +301,7 @@ export const make = (options: Options): Effect.Effect<Client, never, HttpClient.
             Effect.map(known, (value) => HttpClientRequest.bearerToken(request, value))
           )
     return Effect.map(derive(http), (api): Client => {
-      const connection = new Connection(http, count(options.attempts, 8, 1))
+      const connection = new Connection(http, count(options.attempts, 8, 1), options.eventsOf ?? "/v1/runs")
       const failed = (error: unknown): ApiError =>
         error instanceof ApiError ? error : lost("The server cannot be reached, or answers in another language")
       const answer = (found: ApiModels.RunWithAnswer): Effect.Effect<ApiModels.Answer, ApiError> =>

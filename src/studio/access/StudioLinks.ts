@@ -59,6 +59,13 @@ export const cookieName = ({ headers: { host = "" } }: HttpServerRequest.HttpSer
   `lexigram_studio_${LOOPBACK.exec(host)?.[1] ?? "80"}`
 
 /**
+ * No script reads it, and no page of another site has it sent.
+ *
+ * @category constants
+ */
+export const cookie = { httpOnly: true, path: "/", sameSite: "strict" } as const
+
+/**
  * Whether a request with a cookie comes from a page of the server itself. Another port of this machine is the same site
  * for the rules of cookies.
  */

@@ -6,6 +6,7 @@
  */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { Developer } from "../access/StudioDeveloper.js"
@@ -42,9 +43,13 @@ export const Session = Schema.Struct({
 /**
  * @category constants
  */
-export const access = HttpApiGroup.make("access").add(
-  HttpApiEndpoint.get("access", "/access").addSuccess(Access).annotate(OpenApi.Summary, "How callers are known")
-)
+export const access = HttpApiGroup.make("access")
+  .add(HttpApiEndpoint.get("access", "/access").addSuccess(Access).annotate(OpenApi.Summary, "How callers are known"))
+  .add(
+    HttpApiEndpoint.post("signOut", "/sign-out")
+      .addSuccess(HttpApiSchema.NoContent)
+      .annotate(OpenApi.Summary, "Takes the session of a link from the browser")
+  )
 
 /**
  * @category constants

@@ -5,8 +5,11 @@
  * @since 0.1.0
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
 import { Authentication, Caller } from "../../http/api/Authentication.js"
+import * as StudioLinks from "../access/StudioLinks.js"
 import { StudioApi } from "../api/StudioApi.js"
 
 /**
@@ -15,14 +18,25 @@ import { StudioApi } from "../api/StudioApi.js"
 export const layerAccess = (links: boolean) =>
   HttpApiBuilder.group(StudioApi, "access", (handlers) =>
     Effect.map(Authentication, ({ schemes }) =>
-      handlers.handle("access", () =>
-        Effect.succeed({
-          links,
-          schemes: schemes.map((scheme) =>
-            scheme.type === "bearer" ? { type: scheme.type } : { type: scheme.type, header: scheme.header }
+      handlers
+        .handle("access", () =>
+          Effect.succeed({
+            links,
+            schemes: schemes.map((scheme) =>
+              scheme.type === "bearer" ? { type: scheme.type } : { type: scheme.type, header: scheme.header }
+            )
+          })
+        )
+        .handle("signOut", () =>
+          Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
+            HttpServerResponse.unsafeSetCookie(
+              HttpServerResponse.empty({ status: 204 }),
+              StudioLinks.cookieName(request),
+              "",
+              { ...StudioLinks.cookie, maxAge: 0 }
+            )
           )
-        })
-      )
+        )
     )
   )
 

@@ -49,9 +49,8 @@ const file = HttpApiSchema.param("file", Schema.String.pipe(Schema.maxLength(256
  */
 export const StudioPageApi = HttpApi.make("effect-lexigram/studio/StudioPageApi").add(
   HttpApiGroup.make("studioPage")
-    .add(HttpApiEndpoint.get("studioRoot", "/studio").addSuccess(HttpApiSchema.NoContent))
     .add(
-      HttpApiEndpoint.get("studioPage", "/studio/")
+      HttpApiEndpoint.get("studioPage", "/studio")
         .setUrlParams(Schema.Struct({ token: Schema.optional(Schema.String) }))
         .addSuccess(text)
         .addError(Unknown)
@@ -120,12 +119,11 @@ export const layer = ({ files, links, used }: Setting) => {
         toPage(""),
         StudioLinks.cookieName(request),
         Redacted.value(session.value),
-        { httpOnly: true, path: "/", sameSite: "strict" }
+        StudioLinks.cookie
       )
     })
   return HttpApiBuilder.group(StudioPageApi, "studioPage", (handlers) =>
     handlers
-      .handle("studioRoot", () => Effect.succeed(toPage("")))
       .handle("studioPage", ({ urlParams: { token } }) => (token === undefined ? show(INDEX) : signIn(token)))
       .handle("studioFile", ({ path }) => show(path.file))
   )

@@ -1,0 +1,24 @@
+/** The views, in the order of the navigation. Each is loaded when it is opened. */
+import { type ComponentType, lazy } from "react"
+import type { Route } from "../lib/hooks.js"
+
+export interface ViewProps {
+  readonly route: Route
+}
+
+export interface View {
+  /** Its part of the address. */
+  readonly name: string
+  readonly title: string
+  readonly group: "Work" | "Data" | "Server"
+  readonly Component: ComponentType<ViewProps>
+}
+
+const view = (
+  group: View["group"],
+  name: string,
+  title: string,
+  load: () => Promise<{ readonly default: ComponentType<ViewProps> }>
+): View => ({ group, name, title, Component: lazy(load) })
+
+export const views: ReadonlyArray<View> = [view("Server", "agents", "Agents", () => import("./Agents.js"))]
