@@ -20,7 +20,8 @@ export const SignIn = ({
   const [chosen, setChosen] = useState(0)
   const schemes = access.data?.schemes ?? []
   const scheme = schemes[chosen] ?? schemes[0]
-  const isNew = error?.reason === "unauthenticated" && !hadCredential
+  // Who has not signed in yet is not told that it is refused.
+  const isNew = !hadCredential && (error?.reason === "unauthenticated" || error?.reason === "forbidden")
   return (
     <main className="sign-in">
       <h1>Studio</h1>

@@ -63,13 +63,23 @@ Shared.suite("lexigram serve", Layer.scoped(Bundle, CliBundle.make), (test) => {
   Shared.scoped(test)("serves the agents on this machine, and ends with the signal", () =>
     Effect.gen(function* () {
       const { config, folder } = yield* Bundle
-      const server = yield* serve(folder(), "--config", config("Desk"))
-      const { agents, url } = yield* server.hear
+      const server = yield* serve(folder(), "--config", config("Desk"), "--user", "bob")
+      const { agents, studio, url } = yield* server.hear
       assert.deepStrictEqual(agents, ["clerk", "parrot"])
       assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
       assert.strictEqual((yield* get(`${url}/v1/health`)).status, 200)
       const { body } = yield* get(`${url}/v1/agents`)
       assert.strictEqual(body.agents.length, 2)
+      // The link opens the studio.
+      const opened = yield* Effect.promise(() => fetch(studio, { redirect: "manual" }))
+      assert.strictEqual(opened.status, 303)
+      const cookie = String(opened.headers.getSetCookie()[0]).split(";")[0] ?? ""
+      const known = yield* Effect.promise(() => fetch(`${url}/studio/api/session`, { headers: { cookie } }))
+      assert.deepStrictEqual(yield* Effect.promise(() => known.json()), { userId: "bob", scopes: ["studio"] })
+      yield* Effect.repeat(server.errors, {
+        until: (errors) => errors.includes(`The next link to the studio: ${url}/studio/?token=`),
+        schedule: Schedule.spaced("50 millis")
+      })
       // It knows no callers: another host name is another site, or a name that was bound to this machine.
       const far = yield* Effect.promise(
         () =>
@@ -87,6 +97,16 @@ Shared.suite("lexigram serve", Layer.scoped(Bundle, CliBundle.make), (test) => {
       )
       assert.strictEqual(far, "403")
       assert.strictEqual(yield* server.stop, 143)
+    })
+  )
+
+  Shared.scoped(test)("serves the API alone if it is asked to", () =>
+    Effect.gen(function* () {
+      const { config, folder } = yield* Bundle
+      const server = yield* serve(folder(), "--config", config("Desk"), "--no-studio")
+      const said = yield* server.hear
+      assert.notProperty(said, "studio")
+      assert.strictEqual((yield* get(`${said.url}/studio/api/access`)).status, 404)
     })
   )
 
@@ -113,7 +133,10 @@ Shared.suite("lexigram serve", Layer.scoped(Bundle, CliBundle.make), (test) => {
       const desk = JSON.stringify(config("Desk"))
       yield* write(`export { default } from ${desk}`)
       const server = yield* serve(cwd, "--watch")
-      assert.strictEqual((yield* server.hear).agents.length, 2)
+      const first = yield* server.hear
+      assert.strictEqual(first.agents.length, 2)
+      const opened = yield* Effect.promise(() => fetch(first.studio, { redirect: "manual" }))
+      const session = String(opened.headers.getSetCookie()[0]).split(";")[0]?.split("=")[1]
       yield* write("export default {}")
       yield* Effect.repeat(server.errors, {
         until: (errors) => errors.includes("CliConfig.make"),
@@ -122,7 +145,12 @@ Shared.suite("lexigram serve", Layer.scoped(Bundle, CliBundle.make), (test) => {
       yield* write(
         `import desk from ${desk}\nexport default { ...desk, agents: desk.agents.slice(1) }\n// ${"x".repeat(10)}`
       )
-      assert.deepStrictEqual((yield* server.hear).agents, ["parrot"])
+      const next = yield* server.hear
+      assert.deepStrictEqual(next.agents, ["parrot"])
+      // A browser that the studio knew is known to the next process.
+      const cookie = `lexigram_studio_${new URL(next.url).port}=${session}`
+      const known = yield* Effect.promise(() => fetch(`${next.url}/studio/api/session`, { headers: { cookie } }))
+      assert.strictEqual(known.status, 200)
       assert.strictEqual(yield* server.stop, 143)
     })
   )

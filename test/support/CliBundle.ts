@@ -8,6 +8,7 @@ import * as Path from "node:path"
 import { fileURLToPath } from "node:url"
 import * as Effect from "effect/Effect"
 import * as Esbuild from "esbuild"
+import { buildStudio } from "../../scripts/build/StudioPage.js"
 
 const here = fileURLToPath(new URL(".", import.meta.url))
 const configs = fileURLToPath(new URL("../cli/configs", import.meta.url))
@@ -57,6 +58,7 @@ export const make = Effect.gen(function* () {
       }
     })
   )
+  yield* Effect.promise(() => buildStudio(Path.join(made, "page")))
   for (const name of outside) link(name, made)
   let folders = 0
   const bundle: CliBundle = {

@@ -8,6 +8,7 @@
 import * as NodePath from "node:path"
 import * as Process from "@effect/platform/Command"
 import * as FileSystem from "@effect/platform/FileSystem"
+import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -54,10 +55,21 @@ const changed = (root: string) =>
     )
   })
 
+/**
+ * The variable with the secret of the studio's sessions.
+ *
+ * @category constants
+ */
+export const STUDIO_SECRET = "LEXIGRAM_STUDIO_SECRET"
+
+/** Browsers that the studio knows are known to the next process, too. */
+const secret = Config.string(STUDIO_SECRET).pipe(Config.orElse(() => Config.sync(() => globalThis.crypto.randomUUID())))
+
 /** The command of this process without the flag that brought it here. */
-const again = Effect.sync(() => {
+const again = Effect.map(secret, (secret) => {
   const args = process.argv.slice(1).filter((argument) => argument !== "--watch" && argument !== "-w")
   return Process.make(process.execPath, ...process.execArgv, ...args).pipe(
+    Process.env({ [STUDIO_SECRET]: secret }),
     Process.stdin("inherit"),
     Process.stdout("inherit"),
     Process.stderr("inherit")
