@@ -133,7 +133,9 @@ const linkedTo = ({ announce, secret, userId }: Links) =>
  *
  * const agents = [Agent.make("helper", { system: "You answer briefly." })]
  *
- * const server = Studio.layer({ agents, links: { announce: (url) => Effect.logInfo(`The studio is at ${url}`) } }).pipe(
+ * const announce = (url: string) => Effect.logInfo(`The studio is at ${url}`)
+ *
+ * const server = Studio.layer({ agents, links: { announce } }).pipe(
  *   Layer.provide([Authentication.layerAnonymous, NodeContext.layer]),
  *   Layer.provide(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 3000 }))
  * )

@@ -8,6 +8,9 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Failed } from "../../http/api/ApiStatus.js"
 import * as StudioAccessApi from "./StudioAccessApi.js"
+import * as StudioDurableApi from "./StudioDurableApi.js"
+import * as StudioEvalsApi from "./StudioEvalsApi.js"
+import * as StudioGovernanceApi from "./StudioGovernanceApi.js"
 
 /**
  * Failures are `application/problem+json` (`ApiError`). Callers that are no developers get 403.
@@ -18,6 +21,9 @@ import * as StudioAccessApi from "./StudioAccessApi.js"
 export class StudioApi extends HttpApi.make("effect-lexigram/studio/StudioApi")
   .add(StudioAccessApi.access)
   .add(StudioAccessApi.session)
+  .add(StudioGovernanceApi.governance)
+  .add(StudioDurableApi.durable)
+  .add(StudioEvalsApi.evals)
   .addError(Failed)
   .prefix("/studio/api")
   .annotate(OpenApi.Title, "Studio")

@@ -8,6 +8,9 @@ import * as Layer from "effect/Layer"
 import type * as Agent from "../../agent/definition/AgentDefinition.js"
 import type * as ApiLimits from "../../http/api/ApiLimits.js"
 import * as StudioAccessEndpoints from "./StudioAccessEndpoints.js"
+import * as StudioDurableEndpoints from "./StudioDurableEndpoints.js"
+import * as StudioEvalsEndpoints from "./StudioEvalsEndpoints.js"
+import * as StudioGovernanceEndpoints from "./StudioGovernanceEndpoints.js"
 
 /**
  * What the handlers are about.
@@ -26,4 +29,10 @@ export interface Setting {
  * @category layers
  */
 export const layer = ({ links }: Setting) =>
-  Layer.mergeAll(StudioAccessEndpoints.layerAccess(links), StudioAccessEndpoints.layerSession)
+  Layer.mergeAll(
+    StudioAccessEndpoints.layerAccess(links),
+    StudioAccessEndpoints.layerSession,
+    StudioGovernanceEndpoints.layer,
+    StudioDurableEndpoints.layer,
+    StudioEvalsEndpoints.layer
+  )
