@@ -5,8 +5,10 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type { UserId } from "../domain/Ids.js"
 import type { GovernanceConfig, Options } from "./GovernanceConfig.js"
-import type { GovernanceConfigurationError } from "./store/GovernanceError.js"
+import type { Snapshot } from "./ResourceQuotas.js"
+import type { GovernanceConfigurationError, GovernancePersistenceError } from "./store/GovernanceError.js"
 
 /**
  * @since 0.1.0
@@ -21,6 +23,14 @@ export interface Service {
    * their kind and window; other units start from zero. An invalid configuration changes nothing.
    */
   readonly reload: (options: Options) => Effect.Effect<GovernanceConfig, GovernanceConfigurationError>
+  /**
+   * What a caller used of each unit of `resourceUnits`, in their order: that of its tenant, else of its user, else of
+   * all callers without an id.
+   */
+  readonly quotas: (caller: {
+    readonly userId?: UserId | undefined
+    readonly tenantId?: string | undefined
+  }) => Effect.Effect<ReadonlyArray<Snapshot>, GovernancePersistenceError>
 }
 
 /**

@@ -14,7 +14,7 @@ import * as GovernanceBudgets from "./GovernanceBudgets.js"
 import * as GovernanceChecks from "./GovernanceChecks.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
 import { GovernanceControl } from "./GovernanceControl.js"
-import { aboutOf, type Parts, type Rules, record, warn } from "./GovernanceParts.js"
+import { aboutOf, type Parts, type Rules, record, tenantOf, warn } from "./GovernanceParts.js"
 import * as ModelAccess from "./policy/ModelAccess.js"
 import { PolicyEngine } from "./policy/PolicyEngine.js"
 import * as QuotaUnits from "./QuotaUnits.js"
@@ -143,6 +143,14 @@ export const layer = <E>(
               rules = next
               yield* record(parts, () => ({ eventType: "config_reloaded", metadata: { fields } }))
               return next.config
+            }),
+          quotas: (caller) =>
+            Effect.suspend(() => {
+              const { quotas, units } = rules
+              // The units are those that these quotas were made of.
+              return Effect.forEach(units, ({ name }) =>
+                Effect.catchTag(quotas.snapshot(tenantOf(caller), name), "GovernanceConfigurationError", Effect.die)
+              )
             })
         })
       )

@@ -21,4 +21,9 @@ const view = (
   load: () => Promise<{ readonly default: ComponentType<ViewProps> }>
 ): View => ({ group, name, title, Component: lazy(load) })
 
-export const views: ReadonlyArray<View> = [view("Server", "agents", "Agents", () => import("./Agents.js"))]
+export const views: ReadonlyArray<View> = [
+  view("Work", "durable", "Durable runs", () => import("./Durable.js")),
+  view("Server", "agents", "Agents", () => import("./Agents.js")),
+  view("Server", "governance", "Governance", () => import("./Governance.js")),
+  view("Server", "evals", "Evals", () => import("./Evals.js"))
+]

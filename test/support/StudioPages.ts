@@ -16,6 +16,7 @@ import type { Page } from "playwright-core"
 import { buildStudio } from "../../scripts/build/StudioPage.js"
 import { root } from "../../scripts/layout.js"
 import type { UserId } from "../../src/domain/Ids.js"
+import type * as AgentServer from "../../src/http/api/AgentServer.js"
 import * as Authentication from "../../src/http/api/Authentication.js"
 import * as Studio from "../../src/studio/Studio.js"
 import * as AgentServers from "./AgentServers.js"
@@ -38,6 +39,8 @@ export interface Setup extends Omit<AgentServers.Setup, "webhooks" | "push"> {
   /** Who the browser of a link is. */
   readonly userId?: UserId
   readonly studio?: Partial<Studio.ServerOptions>
+  /** What the server needs and shows. Default: runs in this process with the model of the setup. */
+  readonly services?: Layer.Layer<Exclude<AgentServer.Services, Authentication.Authentication>, any> | undefined
   /** Default a free one. */
   readonly port?: number
 }
@@ -53,7 +56,7 @@ export const serve = (setup: Setup): Effect.Effect<Server, never, Scope.Scope> =
   Effect.gen(function* () {
     const links = yield* Queue.unbounded<string>()
     const page = yield* Effect.promise(pageFolder)
-    const { authentication = Authentication.layerAnonymous, port = 0, studio, userId, ...server } = setup
+    const { authentication = Authentication.layerAnonymous, port = 0, services, studio, userId, ...server } = setup
     const context = yield* Layer.build(
       Studio.layer({
         ...server,
@@ -64,7 +67,12 @@ export const serve = (setup: Setup): Effect.Effect<Server, never, Scope.Scope> =
         },
         ...studio
       }).pipe(
-        Layer.provide([AgentServers.services({ ...server, authentication }), NodeContext.layer]),
+        Layer.provide([
+          services === undefined
+            ? AgentServers.services({ ...server, authentication })
+            : Layer.merge(services, authentication),
+          NodeContext.layer
+        ]),
         Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port, host: "127.0.0.1" }))
       )
     )
@@ -77,6 +85,7 @@ export const serve = (setup: Setup): Effect.Effect<Server, never, Scope.Scope> =
 export const enter = ({ page }: Opened, server: Server, view = ""): Effect.Effect<void> =>
   Effect.gen(function* () {
     const link = yield* server.link
+    page.setDefaultTimeout(Number(process.env.STUDIO_TIMEOUT ?? 60_000))
     yield* Effect.promise(async () => {
       await page.goto(link)
       await page.getByRole("navigation", { name: "Views" }).waitFor()

@@ -11,8 +11,6 @@ import * as PublicView from "../../domain/PublicView.js"
 import * as Governance from "../../governance/Governance.js"
 import type { GovernanceConfig } from "../../governance/GovernanceConfig.js"
 import * as GovernanceControl from "../../governance/GovernanceControl.js"
-import { tenantOf } from "../../governance/GovernanceParts.js"
-import * as ResourceQuotas from "../../governance/ResourceQuotas.js"
 import * as AuditLog from "../../governance/store/AuditLog.js"
 import { Caller } from "../../http/api/Authentication.js"
 import * as Refusals from "../../http/api/Refusals.js"
@@ -41,41 +39,26 @@ export const layer = HttpApiBuilder.group(StudioApi, "governance", (handlers) =>
       "budgets: add `Governance.layer` to it"
     )
     const control = yield* Effect.serviceOption(GovernanceControl.GovernanceControl)
-    const resources = Option.filter(
-      yield* Effect.serviceOption(ResourceQuotas.ResourceQuotas),
-      ({ enabled }) => enabled !== false
-    )
     const logs = Refusals.offered(
-      yield* Effect.serviceOption(AuditLog.AuditLog),
-      "audit log: add `AuditLog.layerMemory`, or one of the layers on a database, to it"
+      Option.filter(yield* Effect.serviceOption(AuditLog.AuditLog), ({ enabled }) => enabled !== false),
+      "audit log: give `audit: true` to `Application` or `Lexigram`, or add a layer of `AuditLog`"
     )
-    const configured = Option.match(control, {
-      onNone: () => Effect.succeed(undefined),
-      onSome: ({ config }) => config
-    })
     return handlers
       .handle("governance", () =>
         Effect.gen(function* () {
           const governance = yield* governances
-          const { tenantId, userId } = yield* Caller
-          const config = yield* configured
-          const tenant = tenantOf({ tenantId, userId })
-          const quotas = Option.isNone(resources)
-            ? []
-            : yield* Effect.forEach(config?.resourceUnits ?? [], ({ kind, name }) =>
-                Effect.map(resources.value.snapshot(tenant, name), ({ tenantId: _, ...used }) => ({ ...used, kind }))
-              )
+          const caller = yield* Caller
+          const budget = yield* governance.getBudget(caller.userId)
+          if (Option.isNone(control)) return { budget, quotas: [] }
+          const config = yield* control.value.config
+          const kinds = new Map(config.resourceUnits.map(({ kind, name }) => [name, kind]))
+          const quotas = yield* control.value.quotas(caller)
           return {
-            budget: yield* governance.getBudget(userId),
-            quotas,
-            ...(config === undefined ? {} : { limits: limitsOf(config) })
+            budget,
+            limits: limitsOf(config),
+            quotas: quotas.map(({ tenantId: _, ...used }) => ({ ...used, kind: kinds.get(used.unit) ?? "custom" }))
           }
-        }).pipe(
-          Effect.catchTags({
-            GovernancePersistenceError: (error) => Refusals.unavailable(error),
-            GovernanceConfigurationError: (error) => Refusals.unavailable(error)
-          })
-        )
+        }).pipe(Effect.catchTag("GovernancePersistenceError", (error) => Refusals.unavailable(error)))
       )
       .handle("audit", ({ urlParams: { type, ...filter } }) =>
         Effect.gen(function* () {
