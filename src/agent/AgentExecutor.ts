@@ -50,7 +50,10 @@ export interface AgentRequest {
    * handoffs, with the filters of these handoffs; else the called one.
    */
   readonly startWith?: "last" | "called" | undefined
-  /** Limits, retries, fallbacks, the model and the strategy of this run, as data. Default: those of the agent and the executor. */
+  /**
+   * Limits, retries, fallbacks, the model and the strategy of this run, as data. Default: those of the agent and the
+   * executor.
+   */
   readonly policy?: RunPolicy | undefined
   /**
    * Tools that the caller executes: a call waits in the inbox of approvals (`PendingApprovals`, the event

@@ -211,7 +211,7 @@ describe("the policy of a run", () => {
 
   it.effect("asks the model that it names for the agent and for every role but guards", () =>
     Effect.gen(function* () {
-      const [first, solver] = [model("first", 0), model("solver", 0, "solved\nNEEDS_REFINEMENT: no")]
+      const [first, solver] = [model("first", 0), model("solver", 0, "solved\nSCORE: 9\nNEEDS_REFINEMENT: no")]
       const critic = Guard.make<LlmError, ModelRouter>({
         name: "critic",
         stages: ["output"],

@@ -31,7 +31,7 @@ SqlBackends.suite("a durable run with a policy", (backend) => {
           solver: {
             client: TestModel.layer((request) => {
               seen.push(request.settings?.temperature)
-              return "solved\nNEEDS_REFINEMENT: no"
+              return "solved\nSCORE: 9\nNEEDS_REFINEMENT: no"
             })
           }
         }

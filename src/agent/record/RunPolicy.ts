@@ -1,6 +1,6 @@
 /**
- * Limits, retries, fallbacks, the model and the strategy of one run, as plain data: they are kept with the run, and hold in whichever process it
- * goes on.
+ * Limits, retries, fallbacks, the model and the strategy of one run, as plain data: they are kept with the run, and hold
+ * in whichever process it goes on.
  *
  * @since 0.1.0
  */
@@ -107,8 +107,8 @@ export interface Retry extends Schema.Schema.Type<typeof Retry> {}
 
 /**
  * The policy of one run. What it leaves out is as its agent and its executor have it. Runs inside of it, of sub-agents
- * and handoffs, have its retries, its fallbacks and its choice about compensations, and share its limits; they keep their
- * own models and strategies.
+ * and handoffs, have its retries, its fallbacks and its choice about compensations, and share its limits; they keep
+ * their own models and strategies.
  *
  * @since 0.1.0
  * @category schemas
