@@ -23,5 +23,7 @@ const view = (
 
 export const views: ReadonlyArray<View> = [
   view("Work", "runs", "Runs", () => import("./Runs.js")),
+  view("Work", "playground", "Playground", () => import("./Playground.js")),
+  view("Work", "inbox", "Inbox", () => import("./Inbox.js")),
   view("Server", "agents", "Agents", () => import("./Agents.js"))
 ]
