@@ -11,9 +11,11 @@ import type { Content } from "../content/Content.js"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import type * as ReaderTimeout from "../domain/ReaderTimeout.js"
+import type * as ModelRouter from "../llm/ModelRouter.js"
 import type * as LlmClient from "../llm/model/LlmClient.js"
 import type * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as Health from "../observability/Health.js"
+import type * as StrategyRegistry from "../strategy/definition/StrategyRegistry.js"
 import type { ClientTool } from "../tool/definition/ClientTool.js"
 import type { Agent } from "./definition/AgentDefinition.js"
 import type { ExecutorError } from "./RunStages.js"
@@ -48,7 +50,10 @@ export interface AgentRequest {
    * handoffs, with the filters of these handoffs; else the called one.
    */
   readonly startWith?: "last" | "called" | undefined
-  /** Limits, retries and fallbacks of this run, as data. Default: those of the agent and the executor. */
+  /**
+   * Limits, retries, fallbacks, the model and the strategy of this run, as data. Default: those of the agent and the
+   * executor.
+   */
   readonly policy?: RunPolicy | undefined
   /**
    * Tools that the caller executes: a call waits in the inbox of approvals (`PendingApprovals`, the event
@@ -58,6 +63,17 @@ export interface AgentRequest {
   readonly clientTools?: ReadonlyArray<ClientTool> | undefined
   /** The id of the run, for callers that need it in advance; must be unique. Default: a new id. */
   readonly runId?: string | undefined
+}
+
+/**
+ * The models and strategies that runs have by their names (`RunPolicy`).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Choices {
+  readonly router: ModelRouter.Service
+  readonly strategies: StrategyRegistry.Service
 }
 
 /**
@@ -81,6 +97,8 @@ export interface Service {
   ) => Stream.Stream<AgentEvent, E | ExecutorError | ReaderTimeout.ReaderTimeoutError, R>
   /** The health of the collaborators, each checked for at most 5 s. */
   readonly health: Effect.Effect<Health.Report>
+  /** What the policy of a run can choose from; absent where it is not known. */
+  readonly choices?: Choices | undefined
 }
 
 /**

@@ -16,7 +16,7 @@ import type * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import { RunId } from "../domain/Ids.js"
+import type { RunId } from "../domain/Ids.js"
 import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Governance from "../governance/Governance.js"
@@ -79,9 +79,6 @@ const guardPipelines = OnDemand.make(() => import("../guard/pipeline/DefaultGuar
 /** Only runs with a policy, or with tools of their callers, need these. */
 const policies = OnDemand.make(() => import("./RunPolicies.js"))
 const clients = OnDemand.make(() => import("./ClientTools.js"))
-
-/** Ids that are valid without a check by their schema. */
-const plainId = /^[0-9A-Za-z_-]{1,256}$/
 
 type Staged = (state: State) => Effect.Effect<Answer, unknown, unknown>
 
@@ -189,7 +186,7 @@ class Executor {
               : this.begin({ ...invocation, ...applied.right }, runId, agentGuards, strategy, finish)
           )
     const start = (runId: RunId) =>
-      Effect.flatMap(RunPreparation.strategyOf(agent.definition, this.collaborators.strategies), (strategy) =>
+      Effect.flatMap(RunPreparation.strategyOf(agent.definition, this.collaborators.strategies, policy), (strategy) =>
         guards.length === 0
           ? begun(runId, undefined, strategy)
           : Effect.flatMap(
@@ -202,7 +199,7 @@ class Executor {
     const runId = request.runId === undefined ? undefined : RunPreparation.decodeRunId(request.runId)
     return runId !== undefined && Either.isRight(runId)
       ? opened(runId.right)
-      : Effect.flatMap(IdGenerator.generate, (id) => opened(plainId.test(id) ? (id as RunId) : RunId.make(id)))
+      : Effect.flatMap(IdGenerator.generate, (id) => opened(RunPreparation.toRunId(id)))
   }
 
   /** What the request changes of the agent and its collaborators, or why it cannot. */
@@ -326,7 +323,8 @@ const make = (executor: Executor, collaborators: Collaborators, log: RunLog.Serv
           executor.execute(toInvocation(agent, request, fiber, { reader, log }), Effect.succeed)
         )
       ) as Stream.Stream<AgentEvent, any, any>,
-    health: ExecutorHealth.report(collaborators, log)
+    health: ExecutorHealth.report(collaborators, log),
+    choices: { router: collaborators.router, strategies: collaborators.strategies }
   }
 }
 

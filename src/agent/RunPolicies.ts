@@ -13,8 +13,10 @@ import * as ModelRouter from "../llm/ModelRouter.js"
 import * as CallGate from "../llm/model/CallGate.js"
 import * as LlmClient from "../llm/model/LlmClient.js"
 import * as Agent from "./definition/Agent.js"
+import * as AgentDefinition from "./definition/AgentDefinition.js"
 import type { Collaborators } from "./definition/Stage.js"
 import { InheritedPolicy } from "./RunContext.js"
+import * as RunPreparation from "./RunPreparation.js"
 import * as RunPolicy from "./record/RunPolicy.js"
 
 /** A run under its policy. */
@@ -48,6 +50,15 @@ const rolesOf = (
     }
   )
 
+/** The collaborators with one model for all roles but that of guards, or the name of a role that is unknown. */
+const routedTo = (uses: Collaborators, role: string): Effect.Effect<Either.Either<Collaborators, string>> =>
+  Effect.map(uses.router.resolve(role), (resolved) => {
+    if (resolved.isDefault === true) return Either.left(role)
+    const chosen = Effect.succeed(resolved)
+    const resolve = (asked: string) => (asked === "guard" ? uses.router.resolve(asked) : chosen)
+    return Either.right({ ...uses, client: resolved.client, router: { ...uses.router, resolve } })
+  })
+
 /** Retries calls of each model, then asks the next one. */
 const wrapped = (
   { retry }: RunPolicy.RunPolicy,
@@ -76,6 +87,21 @@ const wrapped = (
   }
 }
 
+/** The agent as it answers with the model and the strategy of the policy. */
+const changed = (policy: RunPolicy.RunPolicy, agent: Agent.Any): Agent.Any => {
+  const { model, strategy } = policy
+  return model === undefined && strategy === undefined
+    ? agent
+    : AgentDefinition.change(agent, {
+        // A call without a role would not have the settings of the model.
+        ...(model === undefined ? {} : { role: model }),
+        strategy: RunPreparation.chosenOf(agent.definition, policy)
+      })
+}
+
+const unknownRole = (verb: string, role: string): string =>
+  `The policy of the run ${verb} the role "${role}", which the router does not have`
+
 /** The run with its policy, or why it cannot run. */
 export const apply = (
   given: RunPolicy.RunPolicy,
@@ -88,31 +114,30 @@ export const apply = (
     return Effect.succeed(Either.left(`The policy of the run is not valid: ${checked.left}`))
   }
   const policy = checked.right
-  const { fallback = [], limits, retry } = policy
-  const limited: Agent.Any = limits === undefined ? agent : Agent.limitedBy(agent, limitsOf(limits))
+  const { fallback = [], limits, model } = policy
+  const limited = changed(policy, limits === undefined ? agent : Agent.limitedBy(agent, limitsOf(limits)))
   // Runs inside share the limits anyway.
   const inner = { compensate: policy.compensate, fallback: policy.fallback, retry: policy.retry }
   const inherited = Context.add(own, InheritedPolicy, inner) as Context.Context<never>
-  if (retry === undefined && fallback.length === 0) {
+  if (policy.retry === undefined && fallback.length === 0 && model === undefined) {
     return Effect.succeed(Either.right({ agent: limited, uses, own: inherited }))
   }
-  return Effect.map(
-    rolesOf(uses.router, fallback),
-    Either.mapBoth({
-      onLeft: (role) => `The policy of the run falls back to the role "${role}", which the router does not have`,
-      onRight: (others) => {
-        const wrap = wrapped(policy, others)
-        const client = wrap(uses.client)
-        const router: ModelRouter.Service = {
-          resolve: (role) =>
-            Effect.map(uses.router.resolve(role), (resolved) => ({ ...resolved, client: wrap(resolved.client) }))
-        }
-        return {
-          agent: limited,
-          uses: { ...uses, client, router },
-          own: Context.add(Context.add(inherited, LlmClient.LlmClient, client), ModelRouter.ModelRouter, router)
-        }
-      }
+  return Effect.gen(function* () {
+    const routed = model === undefined ? Either.right(uses) : yield* routedTo(uses, model)
+    if (Either.isLeft(routed)) return Either.left(unknownRole("asks", routed.left))
+    const others = yield* rolesOf(uses.router, fallback)
+    if (Either.isLeft(others)) return Either.left(unknownRole("falls back to", others.left))
+    const wrap = wrapped(policy, others.right)
+    const client = wrap(routed.right.client)
+    const router: ModelRouter.Service = {
+      ...routed.right.router,
+      resolve: (role) =>
+        Effect.map(routed.right.router.resolve(role), (resolved) => ({ ...resolved, client: wrap(resolved.client) }))
+    }
+    return Either.right({
+      agent: limited,
+      uses: { ...routed.right, client, router },
+      own: Context.add(Context.add(inherited, LlmClient.LlmClient, client), ModelRouter.ModelRouter, router)
     })
-  )
+  })
 }

@@ -19,6 +19,7 @@ import type * as Agent from "./definition/Agent.js"
 import * as AgentConfig from "./definition/AgentConfig.js"
 import { AgentConfigurationError } from "./definition/AgentError.js"
 import { isResolved } from "./definition/RunIdentity.js"
+import type { RunPolicy } from "./record/RunPolicy.js"
 
 /** What stands for files where only text can: their names or media types. */
 export const namesOf = (files: ReadonlyArray<File>): string =>
@@ -76,6 +77,10 @@ const problemOf = ({ input, sessionId }: AgentRequest): string | undefined => {
 
 const decodeSessionId = Schema.decodeUnknownEither(SessionId)
 export const decodeRunId = Schema.decodeUnknownEither(RunId)
+/** Ids that are valid without a check by their schema. */
+const plainId = /^[0-9A-Za-z_-]{1,256}$/
+/** A generated id as that of a run. */
+export const toRunId = (id: string): RunId => (plainId.test(id) ? (id as RunId) : RunId.make(id))
 const decodeUserId = Schema.decodeUnknownEither(UserId)
 const validateSettings = ParseResult.validateEither(ModelSettings.ModelSettings, { errors: "all" })
 
@@ -135,12 +140,29 @@ export const makeSettings = (): SettingsOf => {
 
 const defaultStrategy: StrategyRegistry.Named = { _tag: "Named", name: "react", options: {} }
 
-/** The strategy of an agent, or why it has none. */
-export const strategyOf = (
+/** The registry makes a strategy once per options object. */
+const noOptions: StrategyRegistry.Options = {}
+
+/** What a definition has for its strategy where the policy of the run names one. */
+export const chosenOf = (
   { strategy = defaultStrategy }: Agent.Definition,
-  strategies: StrategyRegistry.Service
-): Effect.Effect<Either.Either<Strategy<unknown, unknown>, string>> =>
-  "_tag" in strategy ? Effect.either(strategies.resolve(strategy)) : Effect.succeed(Either.right(strategy))
+  policy: RunPolicy | undefined
+): NonNullable<Agent.Definition["strategy"]> => {
+  const name = policy?.strategy
+  return name === undefined || name === strategy.name
+    ? strategy
+    : { _tag: "Named", name: String(name), options: noOptions }
+}
+
+/** The strategy of an agent under the policy of the run, or why there is none. */
+export const strategyOf = (
+  definition: Agent.Definition,
+  strategies: StrategyRegistry.Service,
+  policy: RunPolicy | undefined
+): Effect.Effect<Either.Either<Strategy<unknown, unknown>, string>> => {
+  const strategy = chosenOf(definition, policy)
+  return "_tag" in strategy ? Effect.either(strategies.resolve(strategy)) : Effect.succeed(Either.right(strategy))
+}
 
 /** What a run needs before it begins, or why it cannot begin. */
 export const prepare = (

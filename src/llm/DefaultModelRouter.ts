@@ -47,7 +47,7 @@ export const fromTable = (
       ([role, value]) => [role, Effect.succeed({ ...value, client: CallGate.wrap(value.client) })] as const
     )
   )
-  return { resolve: (role) => resolved.get(role) ?? standard }
+  return { resolve: (role) => resolved.get(role) ?? standard, configured: Array.from(table.keys()) }
 }
 
 /**

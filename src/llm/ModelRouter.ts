@@ -58,6 +58,8 @@ export interface Service {
    * the same client.
    */
   readonly resolve: (role: Role) => Effect.Effect<Resolved>
+  /** The roles that are configured; absent where the router does not know them. */
+  readonly configured?: ReadonlyArray<Role> | undefined
 }
 
 /**

@@ -3,11 +3,15 @@ import remarkGfm from "remark-gfm"
 
 /** Links lead out of the studio, without telling where they come from. Images would load what a model names. */
 const components: Components = {
-  a: ({ children, href }) => (
-    <a href={href} target="_blank" rel="noopener noreferrer nofollow" title={href}>
-      {children}
-    </a>
-  ),
+  a: ({ children, href }) =>
+    // An address that is not allowed is empty.
+    href === undefined || href === "" ? (
+      <span>{children}</span>
+    ) : (
+      <a href={href} target="_blank" rel="noopener noreferrer nofollow" title={href}>
+        {children}
+      </a>
+    ),
   img: ({ alt, src }) => <span className="image-left-out">[image: {alt === "" ? String(src ?? "") : alt}]</span>,
   input: ({ checked }) => <span>{checked === true ? "[x]" : "[ ]"}</span>
 }

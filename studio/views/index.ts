@@ -22,6 +22,9 @@ const view = (
 ): View => ({ group, name, title, Component: lazy(load) })
 
 export const views: ReadonlyArray<View> = [
+  view("Work", "runs", "Runs", () => import("./Runs.js")),
+  view("Work", "playground", "Playground", () => import("./Playground.js")),
+  view("Work", "inbox", "Inbox", () => import("./Inbox.js")),
   view("Work", "durable", "Durable runs", () => import("./Durable.js")),
   view("Server", "agents", "Agents", () => import("./Agents.js")),
   view("Server", "governance", "Governance", () => import("./Governance.js")),

@@ -2,21 +2,26 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as RunPolicy from "../../src/agent/record/RunPolicy.js"
+import * as Guard from "../../src/guard/pipeline/Guard.js"
 import * as DefaultModelRouter from "../../src/llm/DefaultModelRouter.js"
+import { type ModelRouter, resolve } from "../../src/llm/ModelRouter.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
-import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
+import { type LlmError, LlmUnavailableError } from "../../src/llm/model/LlmError.js"
+import * as Reflection from "../../src/strategy/Reflection.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
 
 /** A model that fails its first calls, and the times at which it was asked. */
-const model = (name: string, failures: number) => {
+const model = (name: string, failures: number, text = `by ${name}`) => {
   const asked: Array<number> = []
   const client: LlmClient.Service = {
     provider: "test",
@@ -28,7 +33,7 @@ const model = (name: string, failures: number) => {
           return asked.length <= failures
             ? new LlmUnavailableError({ provider: "test", message: "away" })
             : Effect.succeed<LlmClient.LlmResponse>({
-                content: [{ type: "text", text: `by ${name}` }],
+                content: [{ type: "text", text }],
                 finishReason: "stop",
                 usage
               })
@@ -201,6 +206,130 @@ describe("the policy of a run", () => {
       const exit = yield* Fiber.join(run)
       const failure = exit._tag === "Failure" ? JSON.stringify(exit.cause) : JSON.stringify(exit.value.toolCalls)
       assert.include(failure, exit._tag === "Failure" ? "MaxIterations" : "ToolTimeoutError")
+    })
+  )
+
+  it.effect("asks the model that it names for the agent and for every role but guards", () =>
+    Effect.gen(function* () {
+      const [first, solver] = [model("first", 0), model("solver", 0, "solved\nSCORE: 9\nNEEDS_REFINEMENT: no")]
+      const critic = Guard.make<LlmError, ModelRouter>({
+        name: "critic",
+        stages: ["output"],
+        check: () =>
+          Effect.as(
+            Effect.flatMap(resolve("guard"), ({ client }) => client.complete({ messages: [] })),
+            Guard.pass("critic")
+          )
+      })
+      const agent = Agent.make("a", { system: "a", strategy: Reflection.make() }).pipe(Agent.withGuards(critic))
+      const response = yield* AgentExecutor.run(agent, { input: "go", policy: { model: "solver" } }).pipe(
+        Effect.provide(layerOf(first.client, solver.client)),
+        Effect.provide(
+          Layer.provide(DefaultModelRouter.layerDefault, Layer.succeed(LlmClient.LlmClient, solver.client))
+        )
+      )
+      assert.include(response.message, "solved")
+      assert.isAbove(solver.asked.length, 1)
+      // The guard.
+      assert.lengthOf(first.asked, 1)
+    })
+  )
+
+  it.effect("has the settings of the role that it names", () =>
+    Effect.gen(function* () {
+      const settings: Array<unknown> = []
+      const client: LlmClient.Service = {
+        provider: "test",
+        model: "m",
+        complete: (request) =>
+          Effect.sync(() => {
+            settings.push([request.settings?.temperature, request.settings?.maxTokens])
+            return { content: [{ type: "text", text: "ok" }], finishReason: "stop", usage }
+          })
+      }
+      const router = DefaultModelRouter.layer({ roles: { cold: { settings: { temperature: 0.125 } } } })
+      yield* AgentExecutor.run(plain, { input: "go", settings: { maxTokens: 7 }, policy: { model: "cold" } }).pipe(
+        Effect.provide(Layer.provide(Agents.layerWith({ router }), Layer.succeed(LlmClient.LlmClient, client)))
+      )
+      assert.deepStrictEqual(settings, [[0.125, 7]])
+    })
+  )
+
+  it.effect("retries the model that it names, and falls back from it", () =>
+    Effect.gen(function* () {
+      const [first, solver] = [model("first", 0), model("solver", never)]
+      const router = DefaultModelRouter.layer({
+        roles: { solver: { client: solver.client }, spare: { client: first.client } }
+      })
+      const policy = RunPolicy.make({ model: "solver", fallback: ["spare"], retry: { maxRetries: 1, base: 10 } })
+      const run = yield* Effect.fork(
+        AgentExecutor.run(plain, { input: "go", policy }).pipe(
+          Effect.provide(Layer.provide(Agents.layerWith({ router }), Layer.succeed(LlmClient.LlmClient, first.client)))
+        )
+      )
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* Fiber.join(run)).message, "by first")
+      assert.deepStrictEqual([solver.asked.length, first.asked.length], [2, 1])
+    })
+  )
+
+  it.effect("runs the strategy that it names in place of that of the agent", () =>
+    Effect.gen(function* () {
+      const { client } = model("first", 0)
+      const own = Agent.make("a", { system: "a", strategy: Reflection.make() })
+      const strategyOf = (agent: typeof own, strategy: string) =>
+        AgentExecutor.stream(agent, { input: "go", policy: { strategy } }).pipe(
+          Stream.filterMap((event) => (event._tag === "Started" ? Option.some(event.strategy) : Option.none())),
+          Stream.runHead,
+          Effect.map(Option.getOrThrow),
+          Effect.provide(layerOf(client))
+        )
+      assert.strictEqual(yield* strategyOf(own, "react"), "react")
+      assert.strictEqual(yield* strategyOf(own, "reflection"), "reflection")
+      assert.strictEqual(yield* strategyOf(plain, "reflection"), "reflection")
+    })
+  )
+
+  for (const [policy, word] of [
+    [{ model: "nowhere" }, "nowhere"],
+    [{ model: "__proto__" }, "__proto__"],
+    [{ strategy: "reflexon" }, "reflexion"],
+    [{ strategy: "toString" }, "toString"],
+    [{ strategy: "" }, "strategy"],
+    [{ strategy: 7 as never }, "7"]
+  ] as const) {
+    it.effect(`fails before any call at ${JSON.stringify(policy)}`, () =>
+      Effect.gen(function* () {
+        const { asked, client } = model("first", 0)
+        const error = yield* Effect.flip(AgentExecutor.run(plain, { input: "go", policy })).pipe(
+          Effect.provide(layerOf(client))
+        )
+        assert.strictEqual(error._tag, "AgentConfigurationError")
+        assert.include(error.message, word)
+        assert.lengthOf(asked, 0)
+      })
+    )
+  }
+
+  it.effect("leaves the model and the strategy of runs inside alone", () =>
+    Effect.gen(function* () {
+      const [first, solver] = [model("inner", 0), model("solver", 0)]
+      const asking: LlmClient.Service = {
+        ...solver.client,
+        complete: (request, options) =>
+          request.messages.some(({ role }) => role === "tool")
+            ? solver.client.complete(request, options)
+            : Effect.succeed({
+                content: [{ type: "tool-call", id: "c", name: "delegate_to_inner", params: { message: "go" } }],
+                finishReason: "tool-calls",
+                usage
+              })
+      }
+      const top = Agent.make("top", { system: "top", tools: [AgentTool.make(plain, { name: "delegate_to_inner" })] })
+      yield* AgentExecutor.run(top, { input: "go", policy: { model: "solver", strategy: "react" } }).pipe(
+        Effect.provide(layerOf(first.client, asking))
+      )
+      assert.deepStrictEqual([first.asked.length, solver.asked.length], [1, 1])
     })
   )
 })

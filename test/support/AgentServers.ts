@@ -2,6 +2,7 @@
 import { createServer } from "node:http"
 import * as HttpServer from "@effect/platform/HttpServer"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -18,6 +19,7 @@ import { UserId } from "../../src/domain/Ids.js"
 import * as AgentServer from "../../src/http/api/AgentServer.js"
 import * as Authentication from "../../src/http/api/Authentication.js"
 import type * as RunWebhooks from "../../src/http/webhook/RunWebhooks.js"
+import type * as ModelRouter from "../../src/llm/ModelRouter.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import type * as Sessions from "../../src/session/Sessions.js"
@@ -30,12 +32,15 @@ export interface Setup extends Omit<AgentServer.Options, "agents"> {
   /** Default: `TestModel` with the script. */
   readonly model?: Layer.Layer<LlmClient.LlmClient> | undefined
   readonly authentication?: Layer.Layer<Authentication.Authentication, any>
+  readonly router?: Layer.Layer<ModelRouter.ModelRouter, never, LlmClient.LlmClient> | undefined
   /** Given to the executor, and served. */
   readonly sessions?: Layer.Layer<Sessions.Out> | undefined
   readonly webhooks?: Layer.Layer<RunWebhooks.RunWebhooks, never, Runs.Runs> | undefined
   readonly push?: Layer.Layer<A2aPush, never, Runs.Runs | PendingApprovals.PendingApprovals> | undefined
   /** Served too. */
   readonly others?: Layer.Layer<never> | undefined
+  /** A service that the server does not see. */
+  readonly without?: Context.Tag<any, any> | undefined
   readonly runs?: Omit<LocalRuns.Options<ReadonlyArray<Agent.Any>>, "agents">
 }
 
@@ -55,6 +60,7 @@ export const services = ({
   authentication = tokens,
   model,
   others = Layer.empty,
+  router,
   runs,
   script = () => "hi",
   sessions
@@ -63,7 +69,13 @@ export const services = ({
   const steering = Steering.layer()
   const approvals = PendingApprovals.layerMemory()
   const executor = Layer.provide(
-    Agents.layerWith({ log, steering, approvals, ...(sessions === undefined ? {} : { sessions }) }),
+    Agents.layerWith({
+      log,
+      steering,
+      approvals,
+      ...(router === undefined ? {} : { router }),
+      ...(sessions === undefined ? {} : { sessions })
+    }),
     model ?? TestModel.layer(script)
   )
   return LocalRuns.layer({ agents, ...runs }).pipe(
@@ -138,16 +150,20 @@ export const start = (setup: Setup) =>
       authentication: _,
       model: __,
       others: ___,
+      router: _______,
       push = Layer.empty,
       runs: ____,
       script: _____,
       sessions: ______,
       webhooks = Layer.empty,
+      without,
       ...options
     } = setup
+    const all = services(setup)
+    const seen = without === undefined ? all : (Layer.map(all, Context.omit(without)) as typeof all)
     const http = NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })
     const layer = AgentServer.layer({ ...options, agents }).pipe(
-      Layer.provideMerge(Layer.merge(http, Layer.provideMerge(Layer.merge(webhooks, push), services(setup))))
+      Layer.provideMerge(Layer.merge(http, Layer.provideMerge(Layer.merge(webhooks, push), seen)))
     )
     const context = yield* Layer.build(Layer.orDie(layer))
     const url = yield* Effect.provide(HttpServer.addressFormattedWith(Effect.succeed), context)

@@ -1,6 +1,6 @@
 /**
- * Limits, retries and fallbacks of one run, as plain data: they are kept with the run, and hold in whichever process it
- * goes on.
+ * Limits, retries, fallbacks, the model and the strategy of one run, as plain data: they are kept with the run, and hold
+ * in whichever process it goes on.
  *
  * @since 0.1.0
  */
@@ -46,6 +46,7 @@ export const durationOf = (time: Time): Duration.Duration =>
 
 const amount = Schema.optional(Schema.Number.pipe(Schema.greaterThanOrEqualTo(0)))
 const time = Schema.optional(Time)
+const named = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128))
 
 /**
  * Limits of the run. Those that are set replace those of its agent. In a durable run `timeout` does not count the time
@@ -106,7 +107,8 @@ export interface Retry extends Schema.Schema.Type<typeof Retry> {}
 
 /**
  * The policy of one run. What it leaves out is as its agent and its executor have it. Runs inside of it, of sub-agents
- * and handoffs, have its retries, its fallbacks and its choice about compensations, and share its limits.
+ * and handoffs, have its retries, its fallbacks and its choice about compensations, and share its limits; they keep
+ * their own models and strategies.
  *
  * @since 0.1.0
  * @category schemas
@@ -118,9 +120,18 @@ export const RunPolicy = Schema.Struct({
    * The roles of the `ModelRouter` whose models are asked, in this order, when a call of another model fails for good;
    * at most 8. A role that the router does not have fails the run with `AgentConfigurationError`.
    */
-  fallback: Schema.optional(
-    Schema.Array(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128))).pipe(Schema.maxItems(8))
-  ),
+  fallback: Schema.optional(Schema.Array(named).pipe(Schema.maxItems(8))),
+  /**
+   * The role of the `ModelRouter` whose model makes the model calls of the run, in place of those of its agent and of
+   * the roles of its strategy; guards keep theirs. Its settings win over those of the request. A role that the router
+   * does not have fails the run with `AgentConfigurationError`.
+   */
+  model: Schema.optional(named),
+  /**
+   * The name of the strategy in the `StrategyRegistry`, with its default options, in place of that of the agent. One
+   * that is unknown fails the run with `AgentConfigurationError`.
+   */
+  strategy: Schema.optional(named),
   /**
    * Whether tool calls are undone by their compensations if the run fails or is interrupted. Default true.
    */

@@ -73,19 +73,29 @@ const jsonOf = (event: AgentEvent.AgentEvent): string => {
   }
 }
 
-const frameOf = (event: AgentEvent.AgentEvent): EventStream.Frame => ({
+/**
+ * @category conversions
+ */
+export const frameOf = (event: AgentEvent.AgentEvent): EventStream.Frame => ({
   id: event.seq,
   event: event._tag,
   data: jsonOf(event)
 })
 
-const problemFrame = (error: ApiError): EventStream.Frame => ({
+/**
+ * @category conversions
+ */
+export const problemFrame = (error: ApiError): EventStream.Frame => ({
   event: "problem",
   data: JSON.stringify(ApiErrors.toProblem(error))
 })
 
-/** The event after the last one that the caller has. */
-const fromOf = (
+/**
+ * The event after the last one that the caller has.
+ *
+ * @category getters
+ */
+export const fromOf = (
   request: HttpServerRequest.HttpServerRequest,
   from: number | undefined
 ): Effect.Effect<number, ApiError> => {

@@ -11,6 +11,7 @@ import * as StudioAccessApi from "./StudioAccessApi.js"
 import * as StudioDurableApi from "./StudioDurableApi.js"
 import * as StudioEvalsApi from "./StudioEvalsApi.js"
 import * as StudioGovernanceApi from "./StudioGovernanceApi.js"
+import * as StudioRunApi from "./StudioRunApi.js"
 
 /**
  * Failures are `application/problem+json` (`ApiError`). Callers that are no developers get 403.
@@ -24,6 +25,7 @@ export class StudioApi extends HttpApi.make("effect-lexigram/studio/StudioApi")
   .add(StudioGovernanceApi.governance)
   .add(StudioDurableApi.durable)
   .add(StudioEvalsApi.evals)
+  .add(StudioRunApi.group)
   .addError(Failed)
   .prefix("/studio/api")
   .annotate(OpenApi.Title, "Studio")

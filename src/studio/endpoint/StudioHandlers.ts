@@ -11,6 +11,7 @@ import * as StudioAccessEndpoints from "./StudioAccessEndpoints.js"
 import * as StudioDurableEndpoints from "./StudioDurableEndpoints.js"
 import * as StudioEvalsEndpoints from "./StudioEvalsEndpoints.js"
 import * as StudioGovernanceEndpoints from "./StudioGovernanceEndpoints.js"
+import * as StudioRunEndpoints from "./StudioRunEndpoints.js"
 
 /**
  * What the handlers are about.
@@ -28,11 +29,12 @@ export interface Setting {
 /**
  * @category layers
  */
-export const layer = ({ links }: Setting) =>
+export const layer = ({ agents, limits, links }: Setting) =>
   Layer.mergeAll(
     StudioAccessEndpoints.layerAccess(links),
     StudioAccessEndpoints.layerSession,
     StudioGovernanceEndpoints.layer,
     StudioDurableEndpoints.layer,
-    StudioEvalsEndpoints.layer
+    StudioEvalsEndpoints.layer,
+    StudioRunEndpoints.layer({ agents, limits })
   )

@@ -1,0 +1,104 @@
+/** What a run is made of besides its events in a row: its plan, its search, its outline, and the graph of its strategy. */
+import { lazy, Suspense } from "react"
+import { useQuery } from "../lib/hooks.js"
+import { Empty, Loaded } from "../lib/parts.js"
+import { useConnection } from "../lib/session.js"
+import type { RunFold, Section } from "./fold.js"
+import type { Node } from "./Graph.js"
+
+const Graph = lazy(() => import("./Graph.js"))
+
+const waiting = <p className="empty">Loading…</p>
+
+const planTones = { completed: "good", failed: "bad", skipped: "warn", pending: "plain" } as const
+
+export const PlanGraph = ({ fold: { plan = [] } }: { readonly fold: RunFold }) => (
+  <Suspense fallback={waiting}>
+    <Graph
+      label="Plan"
+      nodes={plan.map(({ description, id, status, tool }) => ({
+        id,
+        label: tool === undefined ? description : `${tool}: ${description}`,
+        state: status,
+        tone: planTones[status]
+      }))}
+      edges={plan.flatMap(({ dependsOn, id }, at) =>
+        dependsOn === undefined
+          ? at === 0
+            ? []
+            : [{ from: plan[at - 1]?.id ?? "", to: id }]
+          : dependsOn.map((from) => ({ from, to: id }))
+      )}
+    />
+  </Suspense>
+)
+
+export const SearchTree = ({ fold: { tree } }: { readonly fold: RunFold }) => {
+  const nodes = Array.from(tree.values())
+  return (
+    <Suspense fallback={waiting}>
+      <Graph
+        label="Search tree"
+        nodes={nodes.map(({ id, isTerminal, label, value, visits }) => ({
+          id: String(id),
+          label,
+          state: `value ${value.toFixed(2)} · ${visits} visits`,
+          tone: isTerminal ? "good" : "plain"
+        }))}
+        edges={nodes.flatMap(({ id, parent }) =>
+          parent === undefined ? [] : [{ from: String(parent), to: String(id) }]
+        )}
+      />
+    </Suspense>
+  )
+}
+
+export const Outline = ({ sections }: { readonly sections: ReadonlyArray<Section> }) => (
+  <ol>
+    {sections.map(({ sections: inner, title }, at) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: titles may repeat, and the places are what they are
+      <li key={at}>
+        {title}
+        {inner.length === 0 ? null : <Outline sections={inner} />}
+      </li>
+    ))}
+  </ol>
+)
+
+/** The graph of the strategy, with how often each node ended, and the one that ended last. */
+export const StrategyGraph = ({ fold }: { readonly fold: RunFold }) => {
+  const { studio } = useConnection()
+  const { ended, lastNode, nodes: counts, started } = fold
+  const name = started?.strategy
+  const query = useQuery(name === undefined ? undefined : `strategy ${name}`, () =>
+    studio.studioRuns.studioStrategy({ path: { name: name ?? "" } })
+  )
+  if (name === undefined) return <Empty>The run has not begun.</Empty>
+  return (
+    <Loaded query={query}>
+      {({ graph }) =>
+        graph === undefined ? (
+          <Empty>{`The strategy ${name} is a loop of the model and its tools, without a graph.`}</Empty>
+        ) : (
+          <Suspense fallback={waiting}>
+            <Graph
+              label={`Strategy ${name}`}
+              nodes={graph.nodes.map(({ graph, id, node }): Node => {
+                const key = `${graph}\u0000${node}`
+                const count = graph === undefined ? undefined : counts.get(key)
+                const isLast = graph !== undefined && key === lastNode && ended === undefined
+                return {
+                  id,
+                  label: node,
+                  state: isLast ? "ended last" : count === undefined ? undefined : `${count} times`,
+                  tone: isLast ? "busy" : count === undefined ? "plain" : "good"
+                }
+              })}
+              edges={graph.edges}
+            />
+          </Suspense>
+        )
+      }
+    </Loaded>
+  )
+}

@@ -1,0 +1,173 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import type * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as AgentTool from "../../src/agent/AgentTool.js"
+import * as Agent from "../../src/agent/definition/Agent.js"
+import * as Run from "../../src/observability/Run.js"
+import type * as TestModel from "../../src/testing/TestModel.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as Chromium from "../support/Chromium.js"
+import * as StudioPages from "../support/StudioPages.js"
+import { pieces } from "../trace/HostileText.js"
+
+const find = Tool.make("find", {
+  description: "Finds a book",
+  parameters: { title: Schema.String },
+  handler: ({ title }) => Effect.succeed({ title, note: pieces.join(" ") })
+})
+
+/** Emits as many events as it is asked for. */
+const flood = Tool.make("flood", {
+  description: "Emits many events",
+  parameters: { count: Schema.Number },
+  handler: ({ count }) =>
+    Effect.gen(function* () {
+      const run = yield* Run.Run
+      for (let at = 0; at < count; at++) {
+        yield* run.emit({ _tag: "Thought", step: 1, text: `thought ${at}` })
+      }
+      return "done"
+    })
+})
+
+const inner = Agent.make("inner", { system: "You check.", description: "Checks" })
+const clerk = Agent.make("clerk", { system: "You lend books.", tools: [find, flood, AgentTool.make(inner)] })
+const agents = [clerk, inner] as ReadonlyArray<Agent.Agent<any, any, AgentExecutor.AgentExecutor>>
+
+const FLOOD = 100_000
+
+const script: TestModel.Script = (request) => {
+  const tools = request.messages.filter(({ role }) => role === "tool").length
+  const asked = request.messages.find(({ role }) => role === "user")?.content
+  if (request.tools === undefined) return "checked"
+  if (asked === "flood") {
+    return tools === 0 ? { calls: [{ name: "flood", params: { count: FLOOD } }] } : "flooded"
+  }
+  if (asked === "wait") {
+    return tools === 0 ? { calls: [{ name: "find", params: { title: "Emma" } }], delay: "2 seconds" } : "waited"
+  }
+  if (tools === 0) return { calls: [{ name: "find", params: { title: pieces.join(" ") } }] }
+  if (tools === 1) return { calls: [{ name: "delegate_to_inner", params: { message: "Check it" } }] }
+  return { text: ["On **shelf** B2 ", ...pieces] }
+}
+
+const start = (url: string, input: string, body: object = {}) =>
+  Effect.promise(async () => {
+    const response = await fetch(`${url}/v1/runs?wait=60`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ agent: "clerk", input, ...body })
+    })
+    const { run } = (await response.json()) as { readonly run: { readonly runId: string } }
+    return run.runId
+  })
+
+Chromium.suite((open) => {
+  it.scopedLive("lists runs and shows one as a timeline of text, whatever models and tools say", () =>
+    Effect.gen(function* () {
+      const server = yield* StudioPages.serve({ agents, script })
+      const opened = yield* open
+      const { page, problems } = opened
+      const runId = yield* start(server.url, `Where is ${pieces.join(" ")}?`)
+      const other = yield* start(server.url, "Where is Emma?")
+      yield* StudioPages.enter(opened, server, "#/runs")
+      yield* Effect.promise(async () => {
+        await page.getByRole("table").getByRole("link").nth(1).waitFor()
+        assert.strictEqual(await page.getByRole("table").getByRole("link").count(), 2)
+        await page.getByLabel("State").selectOption("failed")
+        await page.getByText("No run fits.").waitFor()
+        assert.include(page.url(), "state=failed")
+        await page.getByLabel("State").selectOption("")
+        await page.getByRole("table").getByRole("link").nth(1).waitFor()
+      })
+      yield* StudioPages.picture(page, "runs")
+      assert.deepStrictEqual(yield* StudioPages.violations(page), [])
+      assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
+      yield* Effect.promise(async () => {
+        await page.setViewportSize({ width: 1280, height: 900 })
+        await page.goto(`${server.url}/studio/#/runs/${runId}`)
+        const timeline = page.getByRole("list", { name: "Timeline" })
+        await timeline.getByText("delegate_to_inner").waitFor()
+        // By keyboard: opens the call of the tool.
+        const call = timeline.getByRole("button", { name: /Tool find/ })
+        await call.focus()
+        await page.keyboard.press("Enter")
+        await page.getByRole("region", { name: "Result of find" }).waitFor()
+        assert.strictEqual(await page.locator("script:not([src]), img, iframe").count(), 0)
+      })
+      yield* StudioPages.picture(page, "run")
+      assert.deepStrictEqual(yield* StudioPages.violations(page), [])
+      assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
+      yield* Effect.promise(async () => {
+        await page.setViewportSize({ width: 1280, height: 900 })
+        await page.getByLabel("Search in the run").fill("delegate_to_inner")
+        await page.getByText(/^1 of \d+ entries/).waitFor()
+        await page.getByLabel("Search in the run").fill("")
+        await page.getByRole("button", { name: "Make it an eval case" }).click()
+        await page.getByRole("region", { name: "Eval case" }).first().waitFor()
+        const download = page.waitForEvent("download")
+        await page.getByRole("button", { name: "Save the trace page" }).click()
+        assert.include((await download).suggestedFilename(), runId)
+        await page.goto(`${server.url}/studio/#/runs/compare/${runId}/${other}`)
+        await page.getByRole("list", { name: "Steps of both runs" }).getByText("differs").first().waitFor()
+      })
+      yield* StudioPages.picture(page, "compare")
+      assert.deepStrictEqual(yield* StudioPages.violations(page), [])
+      assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
+      assert.deepStrictEqual(problems, [])
+    })
+  )
+
+  it.scopedLive("stays fluid with 100,000 events of one run", () =>
+    Effect.gen(function* () {
+      const server = yield* StudioPages.serve({ agents, script })
+      const opened = yield* open
+      const { page, problems } = opened
+      const runId = yield* start(server.url, "flood")
+      yield* StudioPages.enter(opened, server, `#/runs/${runId}`)
+      yield* Effect.promise(async () => {
+        await page.getByText(/of 100,0\d\d entries/).waitFor()
+        const timeline = page.getByRole("list", { name: "Timeline" })
+        // Only what is seen is built.
+        assert.isBelow(await timeline.getByRole("listitem").count(), 80)
+        await timeline.evaluate((list) => {
+          list.scrollTop = list.scrollHeight / 2
+        })
+        await timeline
+          .getByText(/thought (49|50)\d\d\d/)
+          .first()
+          .waitFor()
+        assert.isBelow(await timeline.getByRole("listitem").count(), 80)
+        await page.getByLabel("Search in the run").fill("thought 77777")
+        await page.getByText(/^1 of 100,0/).waitFor()
+        await timeline.getByText("thought 77777").waitFor()
+      })
+      assert.deepStrictEqual(problems, [])
+    })
+  )
+
+  it.scopedLive("goes on by itself when the server was restarted", () =>
+    Effect.gen(function* () {
+      const first = yield* Scope.make()
+      const before = yield* Scope.extend(StudioPages.serve({ agents, script }), first)
+      const port = Number(new URL(before.url).port)
+      const opened = yield* open
+      const { page } = opened
+      yield* StudioPages.enter(opened, before, "#/runs")
+      yield* Effect.promise(() => page.getByText("No run fits.").waitFor())
+      yield* Scope.close(first, Exit.void)
+      yield* Effect.promise(() => page.getByText("The server cannot be reached").waitFor())
+      const after = yield* StudioPages.serve({ agents, script, port })
+      yield* start(after.url, "Where is Emma?")
+      yield* Effect.promise(() =>
+        page
+          .getByText(/credentials|Sign in|clerk/)
+          .first()
+          .waitFor()
+      )
+    })
+  )
+})
