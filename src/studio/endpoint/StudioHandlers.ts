@@ -11,6 +11,10 @@ import * as StudioAccessEndpoints from "./StudioAccessEndpoints.js"
 import * as StudioDurableEndpoints from "./StudioDurableEndpoints.js"
 import * as StudioEvalsEndpoints from "./StudioEvalsEndpoints.js"
 import * as StudioGovernanceEndpoints from "./StudioGovernanceEndpoints.js"
+import * as StudioMemoryEndpoints from "./StudioMemoryEndpoints.js"
+import * as StudioPromptEndpoints from "./StudioPromptEndpoints.js"
+import * as StudioSessionEndpoints from "./StudioSessionEndpoints.js"
+import * as StudioToolEndpoints from "./StudioToolEndpoints.js"
 
 /**
  * What the handlers are about.
@@ -28,11 +32,15 @@ export interface Setting {
 /**
  * @category layers
  */
-export const layer = ({ links }: Setting) =>
+export const layer = ({ agents, links }: Setting) =>
   Layer.mergeAll(
     StudioAccessEndpoints.layerAccess(links),
     StudioAccessEndpoints.layerSession,
     StudioGovernanceEndpoints.layer,
     StudioDurableEndpoints.layer,
-    StudioEvalsEndpoints.layer
+    StudioEvalsEndpoints.layer,
+    StudioMemoryEndpoints.layer,
+    StudioPromptEndpoints.layer,
+    StudioSessionEndpoints.layer(agents),
+    StudioToolEndpoints.layer(agents)
   )

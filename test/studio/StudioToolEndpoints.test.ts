@@ -1,0 +1,235 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Agent from "../../src/agent/definition/Agent.js"
+import * as Skill from "../../src/skill/definition/Skill.js"
+import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegistry.js"
+import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as DefaultToolRegistry from "../../src/tool/DefaultToolRegistry.js"
+import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
+import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
+import * as StudioApis from "../support/StudioApis.js"
+
+const { dev, nobody } = StudioApis
+
+const KEY = "sk-1234567890abcdef1234567890"
+
+class Missing extends Context.Tag("test/Missing")<Missing, string>() {}
+
+class OutOfOrder extends Schema.TaggedError<OutOfOrder>()("OutOfOrder", { message: Schema.String }) {}
+
+const calls: Array<unknown> = []
+
+const add = Tool.make("add", {
+  description: "Adds two numbers",
+  parameters: { a: Schema.Number, b: Schema.Number },
+  readOnly: true,
+  handler: ({ a, b }) => Effect.succeed({ sum: a + b })
+})
+
+const pay = Tool.make("pay", {
+  description: "Pays an amount",
+  parameters: { amount: Schema.Number, note: Schema.optional(Schema.String) },
+  requiresApproval: ({ amount }) => amount > 10,
+  handler: (params) => Effect.sync(() => calls.push(params)).pipe(Effect.as(`paid ${params.amount}`))
+})
+
+const secret = Tool.make("login", {
+  description: "Logs in",
+  parameters: { name: Schema.String, pin: Schema.String },
+  secretParams: ["pin"],
+  handler: ({ pin }) => Effect.succeed({ token: KEY, length: pin.length })
+})
+
+const broken = Tool.make("broken", {
+  description: "Fails",
+  failure: OutOfOrder,
+  handler: () => Effect.fail(new OutOfOrder({ message: `no paper, ${KEY}` }))
+})
+
+const fatal = Tool.make("fatal", {
+  description: "Ends its run",
+  fatal: true,
+  failure: OutOfOrder,
+  handler: () => Effect.fail(new OutOfOrder({ message: "on fire" }))
+})
+
+const crashing = Tool.make("crashing", {
+  description: "Throws",
+  handler: () => Effect.die(new Error(`boom ${KEY}`))
+})
+
+const needing = Tool.make("needing", { description: "Needs a service", handler: () => Missing })
+
+const slow = Tool.make("slow", {
+  description: "Takes long",
+  timeout: "50 millis",
+  handler: () => Effect.never
+})
+
+const hostile = Tool.make("</script><img src=x onerror=alert(1)>", {
+  description: "\u202eevil\u202c </pre>",
+  handler: () => Effect.succeed("\u001b[31mred")
+})
+
+const worker = Agent.make("worker", {
+  tools: ToolSet.make(add, pay, secret, broken, fatal, crashing, needing, slow, hostile)
+})
+const clerk = Agent.make("clerk", { tools: ToolSet.make(add) })
+
+const registered = DefaultToolRegistry.layerTools(
+  Tool.make("clock", { description: "The time", owner: "office", handler: () => Effect.succeed("noon") })
+).pipe(Layer.provide(DefaultToolRunner.layer()), Layer.provide([ApprovalGate.layerDeny, ModuleGraph.layerNoop]))
+
+const greet = Skill.make("greet", {
+  description: "Greets a person",
+  parameters: { name: Schema.String },
+  permissions: ["people:read"],
+  requiresConfirmation: true,
+  handler: ({ name }) => Effect.succeed(`hello ${name}`)
+})
+
+const start = StudioApis.start({ agents: [worker, clerk] as never })
+
+const trial = (
+  ask: Effect.Effect.Success<typeof start>["ask"],
+  name: string,
+  body: { readonly params: unknown; readonly agent?: string; readonly confirm?: boolean }
+) => ask(`/studio/api/tools/${encodeURIComponent(name)}/try`, { user: dev, body })
+
+describe("tools of the studio", () => {
+  it.scopedLive("are listed with their schema, approval, secrets and agents, to developers alone", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* start
+      const { json, status, text } = yield* ask("/studio/api/tools", { user: dev })
+      assert.strictEqual(status, 200, text)
+      const named = (name: string) => json.tools.find((one: { name: string }) => one.name === name)
+      assert.deepInclude(named("add"), {
+        agents: ["worker", "clerk"],
+        source: "agent",
+        approval: "never",
+        readOnly: true,
+        idempotent: true,
+        isClient: false
+      })
+      assert.deepStrictEqual(named("add").parameters.required, ["a", "b"])
+      assert.strictEqual(named("pay").approval, "depends")
+      assert.deepStrictEqual(named("login").secret, ["pin"])
+      assert.strictEqual(named("slow").timeoutMs, 50)
+      assert.isDefined(named("</script><img src=x onerror=alert(1)>"))
+      for (const path of ["/studio/api/tools", "/studio/api/skills"]) {
+        assert.strictEqual((yield* ask(path, { user: nobody })).status, 403, path)
+        assert.strictEqual((yield* ask(path, { user: "" })).status, 401, path)
+      }
+    })
+  )
+
+  it.scopedLive("run by their name with the arguments as they are", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* start
+      const { json, status, text } = yield* trial(ask, "add", { params: { a: 1, b: 2 } })
+      assert.strictEqual(status, 200, text)
+      assert.deepInclude(json, { tool: "add", agent: "worker", succeeded: true, attempts: 1, truncated: false })
+      assert.deepStrictEqual(json.result, { sum: 3 })
+      assert.strictEqual((yield* trial(ask, "add", { params: { a: 1, b: 2 }, agent: "clerk" })).json.agent, "clerk")
+      const named = yield* trial(ask, "</script><img src=x onerror=alert(1)>", { params: {} })
+      assert.strictEqual(named.json.observation, "\u001b[31mred", named.text)
+    })
+  )
+
+  it.scopedLive("fail as a model would be told", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* start
+      const invalid = yield* trial(ask, "add", { params: { a: "one" } })
+      assert.strictEqual(invalid.status, 200, invalid.text)
+      assert.isFalse(invalid.json.succeeded)
+      assert.strictEqual(invalid.json.error.tag, "ToolValidationError")
+      for (const params of [null, 7, "text", [], { a: { __proto__: 1 } }]) {
+        assert.strictEqual((yield* trial(ask, "add", { params })).json.error.tag, "ToolValidationError")
+      }
+      const failed = yield* trial(ask, "broken", { params: {} })
+      assert.include(failed.json.error.message, "no paper")
+      assert.notInclude(failed.text, KEY)
+      const ended = yield* trial(ask, "fatal", { params: {} })
+      assert.deepInclude(ended.json, { succeeded: false, result: null })
+      assert.deepInclude(ended.json.error, { tag: "OutOfOrder", message: "on fire" })
+      const late = yield* trial(ask, "slow", { params: {} })
+      assert.strictEqual(late.json.error.tag, "ToolTimeoutError")
+    })
+  )
+
+  it.scopedLive("say that they crashed, or what they lack, without secrets", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* start
+      const crashed = yield* trial(ask, "crashing", { params: {} })
+      assert.strictEqual(crashed.status, 200, crashed.text)
+      assert.strictEqual(crashed.json.error.tag, "Defect")
+      assert.include(crashed.json.error.message, "boom")
+      assert.notInclude(crashed.text, KEY)
+      assert.include((yield* trial(ask, "needing", { params: {} })).json.error.message, "test/Missing")
+    })
+  )
+
+  it.scopedLive("wait for a confirmation where a call needs approval", () =>
+    Effect.gen(function* () {
+      calls.length = 0
+      const { ask } = yield* start
+      const refused = yield* trial(ask, "pay", { params: { amount: 11 } })
+      assert.strictEqual(refused.status, 409, refused.text)
+      assert.include(refused.json.hint, "confirm")
+      assert.lengthOf(calls, 0)
+      assert.lengthOf((yield* ask("/v1/approvals", { user: dev })).json.approvals, 0)
+      assert.strictEqual((yield* trial(ask, "pay", { params: { amount: 10 } })).json.result, "paid 10")
+      assert.strictEqual((yield* trial(ask, "pay", { params: { amount: 11 }, confirm: true })).json.result, "paid 11")
+      assert.lengthOf(calls, 2)
+    })
+  )
+
+  it.scopedLive("show no secrets of what they return", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* start
+      const { json, text } = yield* trial(ask, "login", { params: { name: "ann", pin: "1234" } })
+      assert.strictEqual(json.result.length, 4, text)
+      assert.notInclude(text, KEY)
+    })
+  )
+
+  it.scopedLive("are not found under other names, and are tried by developers alone", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* start
+      for (const name of ["none", "constructor", "__proto__", "x".repeat(300), "../add"]) {
+        const { status } = yield* trial(ask, name, { params: {} })
+        assert.include([400, 404], status, name)
+      }
+      assert.strictEqual((yield* trial(ask, "pay", { params: {}, agent: "clerk" })).status, 404)
+      const body = { params: { a: 1, b: 2 } }
+      assert.strictEqual((yield* ask("/studio/api/tools/add/try", { user: nobody, body })).status, 403)
+      assert.strictEqual((yield* ask("/studio/api/tools/add/try", { user: "", body })).status, 401)
+      assert.strictEqual((yield* ask("/studio/api/tools/add/try", { user: dev, body: "{" })).status, 400)
+    })
+  )
+
+  it.scopedLive("of the registry, and skills, are listed where the server has them", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* StudioApis.start({
+        agents: [clerk],
+        others: Layer.orDie(Layer.merge(DefaultSkillRegistry.layer(greet), registered)) as never
+      })
+      const { json } = yield* ask("/studio/api/tools", { user: dev })
+      assert.deepInclude(json.tools.at(-1), { name: "clock", source: "registry", agents: ["clerk"], owner: "office" })
+      assert.strictEqual((yield* trial(ask, "clock", { params: {} })).json.result, "noon")
+      const listed = yield* ask("/studio/api/skills", { user: dev })
+      assert.lengthOf(listed.json.skills, 1, listed.text)
+      assert.deepInclude(listed.json.skills[0], {
+        kind: "code",
+        name: "greet",
+        permissions: ["people:read"],
+        requiresConfirmation: true
+      })
+    })
+  )
+})
