@@ -21,4 +21,7 @@ const view = (
   load: () => Promise<{ readonly default: ComponentType<ViewProps> }>
 ): View => ({ group, name, title, Component: lazy(load) })
 
-export const views: ReadonlyArray<View> = [view("Server", "agents", "Agents", () => import("./Agents.js"))]
+export const views: ReadonlyArray<View> = [
+  view("Data", "tools", "Skills and tools", () => import("./Tools.js")),
+  view("Server", "agents", "Agents", () => import("./Agents.js"))
+]
