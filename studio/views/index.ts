@@ -22,6 +22,7 @@ const view = (
 ): View => ({ group, name, title, Component: lazy(load) })
 
 export const views: ReadonlyArray<View> = [
+  view("Data", "sessions", "Sessions", () => import("./Sessions.js")),
   view("Data", "memory", "Memory", () => import("./Memory.js")),
   view("Data", "tools", "Skills and tools", () => import("./Tools.js")),
   view("Server", "agents", "Agents", () => import("./Agents.js"))
