@@ -25,5 +25,6 @@ export const views: ReadonlyArray<View> = [
   view("Data", "sessions", "Sessions", () => import("./Sessions.js")),
   view("Data", "memory", "Memory", () => import("./Memory.js")),
   view("Data", "tools", "Skills and tools", () => import("./Tools.js")),
+  view("Data", "prompts", "Prompts", () => import("./Prompts.js")),
   view("Server", "agents", "Agents", () => import("./Agents.js"))
 ]
