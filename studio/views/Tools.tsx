@@ -1,3 +1,4 @@
+import type * as Effect from "effect/Effect"
 import { useState } from "react"
 import type { ApiError } from "../../src/http/api/ApiError.js"
 import type { SkillInfo, ToolInfo, Trial } from "../../src/studio/api/StudioToolApi.js"
@@ -36,12 +37,32 @@ const Outcome = ({ trial }: { readonly trial: Trial }) => (
   </div>
 )
 
+/** What is tried: a tool, or a skill. */
+interface Subject {
+  readonly name: string
+  readonly parameters: unknown
+  /** In whose place it may be called. */
+  readonly agents: ReadonlyArray<string>
+  readonly readOnly: boolean
+}
+
+interface Call {
+  readonly params: unknown
+  readonly agent?: string
+  readonly confirm?: boolean
+}
+
 /** A call as a run would make it, with arguments from a form. */
-const Try = ({ tool }: { readonly tool: ToolInfo }) => {
-  const { studio } = useConnection()
-  const [params, setParams] = useState(() => startOf(tool.parameters))
+const Try = ({
+  subject,
+  tryIt
+}: {
+  readonly subject: Subject
+  readonly tryIt: (call: Call) => Effect.Effect<Trial, unknown>
+}) => {
+  const [params, setParams] = useState(() => startOf(subject.parameters))
   const [asJson, setAsJson] = useState(false)
-  const [agent, setAgent] = useState(tool.agents[0])
+  const [agent, setAgent] = useState(subject.agents[0])
   const [trial, setTrial] = useState<Trial>()
   const [error, setError] = useState<ApiError>()
   const [isBusy, setBusy] = useState(false)
@@ -50,12 +71,7 @@ const Try = ({ tool }: { readonly tool: ToolInfo }) => {
     setBusy(true)
     setError(undefined)
     setAsking(false)
-    run(
-      studio.tools.tryTool({
-        path: { name: tool.name },
-        payload: { params: params ?? {}, ...(agent === undefined ? {} : { agent }), ...(confirm ? { confirm } : {}) }
-      })
-    )
+    run(tryIt({ params: params ?? {}, ...(agent === undefined ? {} : { agent }), ...(confirm ? { confirm } : {}) }))
       .then(setTrial, (cause) => {
         const problem = problemOf(cause)
         setTrial(undefined)
@@ -65,7 +81,7 @@ const Try = ({ tool }: { readonly tool: ToolInfo }) => {
       .finally(() => setBusy(false))
   }
   return (
-    <Panel title="Try it">
+    <div className="stack">
       <form
         className="stack"
         onSubmit={(event) => {
@@ -75,17 +91,17 @@ const Try = ({ tool }: { readonly tool: ToolInfo }) => {
       >
         <SchemaForm
           key={asJson ? "json" : "form"}
-          schema={tool.parameters}
+          schema={subject.parameters}
           value={params}
           onChange={setParams}
           asJson={asJson}
         />
         <div className="filters">
-          {tool.agents.length > 1 ? (
+          {subject.agents.length > 1 ? (
             <label>
               As the agent
               <select value={agent} onChange={({ target }) => setAgent(target.value)}>
-                {tool.agents.map((name) => (
+                {subject.agents.map((name) => (
                   <option key={name}>{name}</option>
                 ))}
               </select>
@@ -100,7 +116,7 @@ const Try = ({ tool }: { readonly tool: ToolInfo }) => {
           <button type="submit" className="primary" disabled={isBusy}>
             {isBusy ? "Running…" : "Run the tool"}
           </button>
-          {tool.readOnly ? null : <span className="hint">It has the effects that it has in a run.</span>}
+          {subject.readOnly ? null : <span className="hint">It has the effects that it has in a run.</span>}
         </div>
       </form>
       <Problem error={error} />
@@ -113,46 +129,51 @@ const Try = ({ tool }: { readonly tool: ToolInfo }) => {
           onConfirm={() => send(true)}
         >
           <p>
-            <code>{tool.name}</code> would be called with these arguments:
+            <code>{subject.name}</code> would be called with these arguments:
           </p>
           <Json label="Arguments" value={params ?? {}} />
         </Confirm>
       ) : null}
-    </Panel>
+    </div>
   )
 }
 
 const approvals = { never: "not needed", always: "always", depends: "depends on the arguments" } as const
 
-const Definition = ({ tool }: { readonly tool: ToolInfo }) => (
-  <>
-    <Panel title={tool.name}>
-      <p className="said">{tool.description}</p>
-      {tool.problem === undefined ? null : <div className="problem">{tool.problem}</div>}
-      <Facts
-        facts={[
-          ["Source", tool.source === "registry" ? "the registry, for all agents" : tool.agents.join(", ")],
-          ["Approval", approvals[tool.approval]],
-          ["Module", tool.owner],
-          ["Changes something", tool.readOnly ? "no" : "yes"],
-          ["May be repeated", tool.idempotent ? "yes" : "no"],
-          ["Time for an attempt", tool.timeoutMs === undefined ? undefined : formatDuration(tool.timeoutMs)],
-          ["Retries", tool.retries === undefined ? undefined : String(tool.retries)],
-          ["Secret arguments", tool.secret.join(", ")]
-        ]}
-      />
-      <details>
-        <summary>Schema of the arguments</summary>
-        <Json label="Schema of the arguments" value={tool.parameters} />
-      </details>
-    </Panel>
-    {tool.isClient ? (
-      <p className="note">The program of the caller runs this tool: try it in a run of the playground.</p>
-    ) : tool.problem === undefined ? (
-      <Try tool={tool} />
-    ) : null}
-  </>
-)
+const Definition = ({ tool }: { readonly tool: ToolInfo }) => {
+  const { studio } = useConnection()
+  return (
+    <>
+      <Panel title={tool.name}>
+        <p className="said">{tool.description}</p>
+        {tool.problem === undefined ? null : <div className="problem">{tool.problem}</div>}
+        <Facts
+          facts={[
+            ["Source", tool.source === "registry" ? "the registry, for all agents" : tool.agents.join(", ")],
+            ["Approval", approvals[tool.approval]],
+            ["Module", tool.owner],
+            ["Changes something", tool.readOnly ? "no" : "yes"],
+            ["May be repeated", tool.idempotent ? "yes" : "no"],
+            ["Time for an attempt", tool.timeoutMs === undefined ? undefined : formatDuration(tool.timeoutMs)],
+            ["Retries", tool.retries === undefined ? undefined : String(tool.retries)],
+            ["Secret arguments", tool.secret.join(", ")]
+          ]}
+        />
+        <details>
+          <summary>Schema of the arguments</summary>
+          <Json label="Schema of the arguments" value={tool.parameters} />
+        </details>
+      </Panel>
+      {tool.isClient ? (
+        <p className="note">The program of the caller runs this tool: try it in a run of the playground.</p>
+      ) : tool.problem === undefined ? (
+        <Panel title="Try it">
+          <Try subject={tool} tryIt={(payload) => studio.tools.tryTool({ path: { name: tool.name }, payload })} />
+        </Panel>
+      ) : null}
+    </>
+  )
+}
 
 /** Tools of one name that differ are told apart by their first agent. */
 const keyOf = (tool: ToolInfo): string => `${tool.name} ${tool.source === "registry" ? "" : (tool.agents[0] ?? "")}`
@@ -207,51 +228,61 @@ const ToolList = ({ route, tools }: ViewProps & { readonly tools: ReadonlyArray<
   )
 }
 
-const Skill = ({ skill }: { readonly skill: SkillInfo }) => (
-  <Panel title={skill.name} actions={<Badge>{skill.kind === "code" ? "code" : "folder"}</Badge>}>
-    <p className="said">{skill.description}</p>
-    {skill.kind === "code" ? (
-      <>
-        <Facts
-          facts={[
-            ["Category", skill.category],
-            ["Permissions", skill.permissions.join(", ")],
-            ["Confirmation", skill.requiresConfirmation ? "always" : "not always"],
-            ["Results are reused", skill.cacheable ? "yes" : "no"],
-            ["Time", skill.timeoutSeconds === undefined ? undefined : formatDuration(skill.timeoutSeconds * 1000)],
-            ["Retries", skill.maxRetries === undefined ? undefined : String(skill.maxRetries)]
-          ]}
-        />
-        <details>
-          <summary>Schemas</summary>
-          <Json label="Schemas" value={{ parameters: skill.parameters, returns: skill.returns }} />
-        </details>
-      </>
-    ) : (
-      <>
-        {skill.warnings.map((warning) => (
-          <p key={warning} className="hint">
-            {warning}
-          </p>
-        ))}
-        <Facts
-          facts={[
-            ["Folder", <code key="folder">{skill.directory}</code>],
-            ["License", skill.license],
-            ["Compatibility", skill.compatibility],
-            ["Tools", skill.allowedTools?.join(", ")],
-            ["Files", skill.files.join(", ")],
-            ["Content", <Id key="hash" id={skill.hash} />]
-          ]}
-        />
-        <details>
-          <summary>Instructions</summary>
-          <Json label="Instructions" value={skill.instructions} />
-        </details>
-      </>
-    )}
-  </Panel>
-)
+const Skill = ({ skill }: { readonly skill: SkillInfo }) => {
+  const { studio } = useConnection()
+  return (
+    <Panel title={skill.name} actions={<Badge>{skill.kind === "code" ? "code" : "folder"}</Badge>}>
+      <p className="said">{skill.description}</p>
+      {skill.kind === "code" ? (
+        <>
+          <Facts
+            facts={[
+              ["Category", skill.category],
+              ["Permissions", skill.permissions.join(", ")],
+              ["Confirmation", skill.requiresConfirmation ? "always" : "not always"],
+              ["Results are reused", skill.cacheable ? "yes" : "no"],
+              ["Time", skill.timeoutSeconds === undefined ? undefined : formatDuration(skill.timeoutSeconds * 1000)],
+              ["Retries", skill.maxRetries === undefined ? undefined : String(skill.maxRetries)]
+            ]}
+          />
+          <details>
+            <summary>Schemas</summary>
+            <Json label="Schemas" value={{ parameters: skill.parameters, returns: skill.returns }} />
+          </details>
+          <details>
+            <summary>Try it</summary>
+            <Try
+              subject={{ name: skill.name, parameters: skill.parameters, agents: [], readOnly: false }}
+              tryIt={(payload) => studio.tools.trySkill({ path: { name: skill.name }, payload })}
+            />
+          </details>
+        </>
+      ) : (
+        <>
+          {skill.warnings.map((warning) => (
+            <p key={warning} className="hint">
+              {warning}
+            </p>
+          ))}
+          <Facts
+            facts={[
+              ["Folder", <code key="folder">{skill.directory}</code>],
+              ["License", skill.license],
+              ["Compatibility", skill.compatibility],
+              ["Tools", skill.allowedTools?.join(", ")],
+              ["Files", skill.files.join(", ")],
+              ["Content", <Id key="hash" id={skill.hash} />]
+            ]}
+          />
+          <details>
+            <summary>Instructions</summary>
+            <Json label="Instructions" value={skill.instructions} />
+          </details>
+        </>
+      )}
+    </Panel>
+  )
+}
 
 const Skills = () => {
   const { studio } = useConnection()
@@ -261,8 +292,7 @@ const Skills = () => {
       {({ skills }) =>
         skills.length === 0 ? (
           <Empty>
-            The server has no skills: add <code>DefaultSkillRegistry.layer(…)</code> or a catalog of folders to its
-            layers.
+            The server has no skills: add <code>Skills.layer(…)</code> or a catalog of folders to its layers.
           </Empty>
         ) : (
           <div className="cards">

@@ -1,11 +1,16 @@
+import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import * as Guard from "../../src/guard/pipeline/Guard.js"
+import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
 import * as Skill from "../../src/skill/definition/Skill.js"
 import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegistry.js"
+import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js"
+import * as Skills from "../../src/skill/Skills.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
 import * as DefaultToolRegistry from "../../src/tool/DefaultToolRegistry.js"
 import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
@@ -14,7 +19,7 @@ import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
 import * as StudioApis from "../support/StudioApis.js"
 
-const { dev, nobody } = StudioApis
+const { dev, nobody, other } = StudioApis
 
 const KEY = "sk-1234567890abcdef1234567890"
 
@@ -230,6 +235,89 @@ describe("tools of the studio", () => {
         permissions: ["people:read"],
         requiresConfirmation: true
       })
+    })
+  )
+
+  it.scopedLive("pass the guards and limits of their agent, and leave nothing in memory", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const noKnives = Guard.make({
+        name: "no-knives",
+        stages: ["input", "toolInput", "toolOutput", "output"],
+        check: (content, { stage }) =>
+          Effect.sync(() => {
+            seen.push(stage)
+            return content.includes("knife") ? Guard.block("no-knives") : Guard.pass("no-knives")
+          })
+      })
+      const buy = Tool.make("buy", {
+        description: "Buys something",
+        parameters: { item: Schema.String },
+        handler: ({ item }) => Effect.succeed(item === "surprise" ? "a knife" : `one ${item}`)
+      })
+      const guarded = Agent.make("guarded", { tools: ToolSet.make(buy), guards: [noKnives] })
+      const tired = Agent.make("tired", { tools: ToolSet.make(buy), limits: { maxToolCalls: 0 } })
+      const { ask } = yield* StudioApis.start({
+        agents: [guarded, tired],
+        others: Layer.orDie(DefaultMemory.layer()) as never
+      })
+      const bought = (item: string, agent = "guarded") => trial(ask, "buy", { params: { item }, agent })
+      assert.strictEqual((yield* bought("lamp")).json.result, "one lamp")
+      assert.includeMembers(seen, ["input", "toolInput", "toolOutput"])
+      const blocked = yield* bought("knife")
+      assert.deepInclude(blocked.json, { succeeded: false, attempts: 0 }, blocked.text)
+      assert.include(blocked.json.error.message, "no-knives")
+      assert.notInclude((yield* bought("surprise")).text, "a knife")
+      const limited = yield* bought("lamp", "tired")
+      assert.strictEqual(limited.json.error.tag, "RunLimitExceededError", limited.text)
+      assert.deepStrictEqual((yield* ask("/v1/memory", { user: dev })).json.entries, [])
+    })
+  )
+
+  it.scopedLive("that are skills run with the permissions of the caller", () =>
+    Effect.gen(function* () {
+      const open = Skill.make("open", {
+        description: "Says a word",
+        parameters: { word: Schema.String },
+        handler: ({ word }) => Effect.succeed(`said ${word}`)
+      })
+      const locked = Skill.make("locked", {
+        description: "Opens a lock",
+        permissions: ["locks.open"],
+        handler: () => Effect.succeed("opened")
+      })
+      const others = Skills.layer({
+        config: { enableSkillSources: false, enableBuiltin: false },
+        skills: [open, locked, greet],
+        permissions: PermissionChecker.layerStatic({ [other]: ["*"] })
+      })
+      const { ask } = yield* StudioApis.start({
+        agents: [clerk],
+        others: Layer.orDie(Layer.provide(others, NodeContext.layer)) as never
+      })
+      const run = (name: string, body: object, user: string = dev) =>
+        ask(`/studio/api/skills/${encodeURIComponent(name)}/try`, { user, body })
+      const said = yield* run("open", { params: { word: "hi" } })
+      assert.deepInclude(said.json, { tool: "open", agent: "clerk", succeeded: true, result: "said hi" }, said.text)
+      const denied = yield* run("locked", { params: {} })
+      assert.isFalse(denied.json.succeeded)
+      assert.include(denied.json.error.message, "missing permissions: locks.open")
+      assert.strictEqual((yield* run("locked", { params: {} }, other)).json.result, "opened")
+      assert.strictEqual((yield* run("greet", { params: { name: "Ann" } }, other)).status, 409)
+      assert.strictEqual(
+        (yield* run("greet", { params: { name: "Ann" }, confirm: true }, other)).json.result,
+        "hello Ann"
+      )
+      assert.strictEqual((yield* run("open", { params: { word: 1 } })).json.error.tag, "ToolValidationError")
+      for (const name of ["none", "constructor", "__proto__"]) {
+        assert.strictEqual((yield* run(name, { params: {} })).status, 404, name)
+      }
+      assert.strictEqual((yield* run("open", { params: {}, agent: "none" })).status, 404)
+      assert.strictEqual((yield* run("open", { params: {} }, nobody)).status, 403)
+      const bare = yield* StudioApis.start({ agents: [clerk] })
+      const missing = yield* bare.ask("/studio/api/skills/open/try", { user: dev, body: { params: {} } })
+      assert.strictEqual(missing.status, 501)
+      assert.include(missing.json.detail, "Skills.layer()")
     })
   )
 })

@@ -1,11 +1,14 @@
+import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { Page } from "playwright-core"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import { UserId } from "../../src/domain/Ids.js"
 import * as Skill from "../../src/skill/definition/Skill.js"
-import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegistry.js"
+import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js"
+import * as Skills from "../../src/skill/Skills.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as Chromium from "../support/Chromium.js"
@@ -113,8 +116,17 @@ Chromium.suite((open) => {
 
   it.scopedLive("shows what models and tools say as text, failures with their hints, and skills", () =>
     Effect.gen(function* () {
-      const others = Layer.orDie(DefaultSkillRegistry.layer(greet)) as never
-      const server = yield* StudioPages.serve({ agents, others })
+      const others = Layer.orDie(
+        Layer.provide(
+          Skills.layer({
+            config: { enableSkillSources: false, enableBuiltin: false },
+            skills: [greet],
+            permissions: PermissionChecker.layerStatic({ dev: ["people:read"] })
+          }),
+          NodeContext.layer
+        )
+      ) as never
+      const server = yield* StudioPages.serve({ agents, others, userId: UserId.make("dev") })
       const opened = yield* open
       yield* StudioPages.enter(opened, server, "#/tools")
       const { page, problems } = opened
@@ -142,6 +154,10 @@ Chromium.suite((open) => {
         await page.getByText("ToolValidationError").waitFor()
         await page.getByRole("tab", { name: "Skills" }).click()
         await page.getByText("people:read").waitFor()
+        await page.getByText("Try it").click()
+        await page.getByLabel("name (required)").fill("Ann")
+        await page.getByLabel("name (required)").press("Enter")
+        await result(page).getByText("hello Ann").waitFor()
       })
       yield* StudioPages.picture(page, "skills")
       assert.deepStrictEqual(yield* StudioPages.violations(page), [])

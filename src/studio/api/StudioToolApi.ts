@@ -10,7 +10,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { ErrorInfo } from "../../domain/ErrorInfo.js"
 import { pathParam } from "../../http/api/ApiModels.js"
-import { Conflict, Invalid, Unknown } from "../../http/api/ApiStatus.js"
+import { Conflict, Invalid, Unknown, Unsupported } from "../../http/api/ApiStatus.js"
 import { Developer } from "../access/StudioDeveloper.js"
 
 const NAME = "effect-lexigram/studio/StudioToolApi"
@@ -119,6 +119,18 @@ export interface Trial extends Schema.Schema.Type<typeof Trial> {}
 
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(256))
 
+/** A call to try. */
+const TrialCall = Schema.Struct({
+  params: Schema.Unknown,
+  /** The agent in whose place it is called; default the first one that has it. */
+  agent: Schema.optional(Name),
+  /** Allows a call that needs approval. */
+  confirm: Schema.optional(Schema.Boolean)
+}).annotations({ identifier: `${NAME}/TrialCall` })
+
+const ABOUT =
+  "The call passes governance, guards, limits and retries of the agent, and has the effects that it has. It takes no model call of its own, and nothing of it is remembered. After a minute it is interrupted."
+
 /**
  * @category constants
  */
@@ -135,23 +147,23 @@ export const group = HttpApiGroup.make("tools")
   )
   .add(
     HttpApiEndpoint.post("tryTool")`/tools/${pathParam("name", Name)}/try`
-      .setPayload(
-        Schema.Struct({
-          params: Schema.Unknown,
-          /** The agent in whose place it is called; default the first one that has it. */
-          agent: Schema.optional(Name),
-          /** Allows a call that needs approval. */
-          confirm: Schema.optional(Schema.Boolean)
-        })
-      )
+      .setPayload(TrialCall)
       .addSuccess(Trial)
       .addError(Invalid)
       .addError(Unknown)
       .addError(Conflict)
       .annotate(OpenApi.Summary, "Calls a tool as a run of the caller would")
-      .annotate(
-        OpenApi.Description,
-        "The call passes governance, guards, limits and retries of the agent, and has the effects that it has. It takes no model call of its own, and nothing of it is remembered. After a minute it is interrupted."
-      )
+      .annotate(OpenApi.Description, ABOUT)
+  )
+  .add(
+    HttpApiEndpoint.post("trySkill")`/skills/${pathParam("name", Name)}/try`
+      .setPayload(TrialCall)
+      .addSuccess(Trial)
+      .addError(Invalid)
+      .addError(Unknown)
+      .addError(Conflict)
+      .addError(Unsupported)
+      .annotate(OpenApi.Summary, "Executes a skill of the registry as a run of the caller would")
+      .annotate(OpenApi.Description, ABOUT)
   )
   .middleware(Developer)

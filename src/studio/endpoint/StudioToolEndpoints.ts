@@ -12,9 +12,12 @@ import * as AgentExecutor from "../../agent/AgentExecutor.js"
 import type * as Agent from "../../agent/definition/AgentDefinition.js"
 import { ApiError } from "../../http/api/ApiError.js"
 import { Caller } from "../../http/api/Authentication.js"
+import * as Refusals from "../../http/api/Refusals.js"
 import type { SkillDefinition } from "../../skill/definition/SkillDefinition.js"
 import type { LoadedSkill } from "../../skill/definition/SkillFile.js"
+import * as SkillExecutor from "../../skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../../skill/execute/SkillRegistry.js"
+import * as SkillTool from "../../skill/execute/SkillTool.js"
 import * as SkillCatalog from "../../skill/folder/SkillCatalog.js"
 import * as SecretParams from "../../tool/definition/SecretParams.js"
 import type * as Tool from "../../tool/definition/Tool.js"
@@ -111,6 +114,14 @@ const unknown = new ApiError({
   hint: "The list of tools has the names, and the agents that have them"
 })
 
+const unknownSkill = new ApiError({
+  reason: "unknown",
+  message: "No skill of the registry has this name, or no agent has that one",
+  hint: "The list of skills has the names; those of folders are activated by models"
+})
+
+const HOW = "add `Skills.layer()` to its layers"
+
 const ofCaller = new ApiError({
   reason: "conflict",
   message: "The caller of a run executes this tool, so that it cannot be tried here",
@@ -137,6 +148,7 @@ export const layer = (agents: ReadonlyArray<Agent.Any>) =>
       const executor = yield* AgentExecutor.AgentExecutor
       const registry = yield* Effect.serviceOption(ToolRegistry.ToolRegistry)
       const skills = yield* Effect.serviceOption(SkillRegistry.SkillRegistry)
+      const skillExecutors = yield* Effect.serviceOption(SkillExecutor.SkillExecutor)
       const catalog = yield* Effect.serviceOption(SkillCatalog.SkillCatalog)
       // Handlers of tools find the services of the server.
       const services = yield* Effect.context<never>()
@@ -168,6 +180,19 @@ export const layer = (agents: ReadonlyArray<Agent.Any>) =>
             if (found.tool.erased.isClient === true) return yield* ofCaller
             const caller = yield* Caller
             return yield* ToolTrial.run(executor, services, { ...found, params, caller, confirm, within: LONGEST })
+          })
+        )
+        .handle("trySkill", ({ path, payload: { agent, confirm = false, params } }) =>
+          Effect.gen(function* () {
+            const registered = yield* Refusals.offered(skills, `skills: ${HOW}`)
+            const skillExecutor = yield* Refusals.offered(skillExecutors, `skills that can be executed: ${HOW}`)
+            const skill = yield* registered.get(path.name)
+            const holder = agents.find(({ name }) => agent === undefined || name === agent)
+            if (Option.isNone(skill) || holder === undefined) return yield* unknownSkill
+            const tool = SkillTool.fromRegistry(skill.value, skillExecutor)
+            const caller = yield* Caller
+            const call = { agent: holder, tool, params, caller, confirm, within: LONGEST }
+            return yield* ToolTrial.run(executor, services, call)
           })
         )
     })
