@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import * as CanonicalJson from "../internal/text/CanonicalJson.js"
 import { nearest } from "../internal/text/Nearest.js"
 import * as CustomPrompts from "./CustomPrompts.js"
+import * as DefaultPrompts from "./defaults/DefaultPrompts.js"
 import * as PromptDiff from "./PromptDiff.js"
 import * as PromptLibrary from "./PromptLibrary.js"
 import { PromptLibraryError, type PromptTemplateError } from "./template/PromptError.js"
@@ -172,6 +173,27 @@ export const library = (
   steps: ReadonlyArray<PromptStep> = []
 ): Either.Either<PromptLibrary.Service, PromptTemplateError | PromptLibraryError> =>
   Either.flatMap(get(self, which), (version) => CustomPrompts.make({ ...contentOf(version), steps }))
+
+/**
+ * Every prompt that a library has in use, those of the code included.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const contentOfLibrary = (library: PromptLibrary.Service): Pick<Version, "overrides" | "instructions"> => {
+  const overrides = new Map<string, Map<string, PromptLibrary.Rendered>>()
+  const instructions = new Map<string, string>()
+  for (const step of [...DefaultPrompts.steps, ...library.steps]) {
+    const steps = overrides.get(step.pattern) ?? new Map<string, PromptLibrary.Rendered>()
+    overrides.set(step.pattern, steps.set(step.name, library.sources(step)))
+    const text = library.instructions(step.pattern).slice(PromptLibrary.INSTRUCTIONS_HEADING.length).trimStart()
+    if (text !== "") instructions.set(step.pattern, text)
+  }
+  return {
+    overrides: Object.fromEntries(Array.from(overrides, ([pattern, steps]) => [pattern, Object.fromEntries(steps)])),
+    ...(instructions.size === 0 ? {} : { instructions: Object.fromEntries(instructions) })
+  }
+}
 
 /**
  * What changed in a place: the half of a step (`ReActAgent/Step/system`), or the instructions of a pattern. A text that

@@ -90,6 +90,13 @@ export * as PromptDirectory from "./PromptDirectory.js"
 export * as PromptError from "./template/PromptError.js"
 
 /**
+ * Where the versions of the prompts are kept, for those who show or compare them: a file, a row, a service.
+ *
+ * @since 0.1.0
+ */
+export * as PromptHistory from "./PromptHistory.js"
+
+/**
  * The prompts of a run: what an application overrides, on top of the defaults that each step brings along. Custom
  * instructions are appended to every system half, whichever layer it comes from, under a heading of their own.
  *

@@ -132,6 +132,13 @@ export * as InMemorySessionStore from "./turn/InMemorySessionStore.js"
 export * as KeyValueSessionStore from "./keyvalue/KeyValueSessionStore.js"
 
 /**
+ * Merges whose conflicts a person decides: a preview of a merge, and a merge by a decision for each conflict.
+ *
+ * @since 0.1.0
+ */
+export * as MergeDecisions from "./branch/MergeDecisions.js"
+
+/**
  * Strategies for merging a branch into another session of its tree: which turns to copy, and how to combine the small
  * states.
  *

@@ -6,8 +6,7 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import * as DefaultPrompts from "../../prompt/defaults/DefaultPrompts.js"
-import * as PromptLibrary from "../../prompt/PromptLibrary.js"
+import type * as PromptLibrary from "../../prompt/PromptLibrary.js"
 import * as PromptVersions from "../../prompt/PromptVersions.js"
 
 /**
@@ -30,20 +29,7 @@ export type Prompts = typeof Prompts.Type
  *
  * @category conversions
  */
-export const fromLibrary = (library: PromptLibrary.Service): Prompts => {
-  const overrides = new Map<string, Map<string, PromptLibrary.Rendered>>()
-  const instructions = new Map<string, string>()
-  for (const step of [...DefaultPrompts.steps, ...library.steps]) {
-    const steps = overrides.get(step.pattern) ?? new Map<string, PromptLibrary.Rendered>()
-    overrides.set(step.pattern, steps.set(step.name, library.sources(step)))
-    const text = library.instructions(step.pattern).slice(PromptLibrary.INSTRUCTIONS_HEADING.length).trimStart()
-    if (text !== "") instructions.set(step.pattern, text)
-  }
-  return {
-    overrides: Object.fromEntries(Array.from(overrides, ([pattern, steps]) => [pattern, Object.fromEntries(steps)])),
-    ...(instructions.size === 0 ? {} : { instructions: Object.fromEntries(instructions) })
-  }
-}
+export const fromLibrary: (library: PromptLibrary.Service) => Prompts = PromptVersions.contentOfLibrary
 
 /** Lines that a block of YAML keeps as they are: printable, with a first line that shows how far it is indented. */
 const isPlain = (text: string): boolean =>

@@ -28,8 +28,12 @@ import { Caller, type Identity } from "./Authentication.js"
 import type { MemoryItem } from "./OwnerApi.js"
 import * as Refusals from "./Refusals.js"
 
-/** The user of the request. What belongs to nobody is not remembered, and cannot be told apart. */
-const user: Effect.Effect<UserId, ApiErrors.ApiError, Caller> = Effect.flatMap(
+/**
+ * The user of the request. What belongs to nobody is not remembered, and cannot be told apart.
+ *
+ * @category getters
+ */
+export const user: Effect.Effect<UserId, ApiErrors.ApiError, Caller> = Effect.flatMap(
   Caller,
   ({ userId }): Effect.Effect<UserId, ApiErrors.ApiError> =>
     userId === undefined
@@ -77,7 +81,12 @@ const olderThan = (
   })
 }
 
-const kept = <A, E extends { readonly _tag: string; readonly code: string; readonly message: string }, R>(
+/**
+ * Work of a store, whose failures are those of the server.
+ *
+ * @category combinators
+ */
+export const kept = <A, E extends { readonly _tag: string; readonly code: string; readonly message: string }, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, ApiErrors.ApiError, R> => Effect.catchAll(effect, (error) => Refusals.unavailable(error))
 

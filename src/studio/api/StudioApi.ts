@@ -11,7 +11,11 @@ import * as StudioAccessApi from "./StudioAccessApi.js"
 import * as StudioDurableApi from "./StudioDurableApi.js"
 import * as StudioEvalsApi from "./StudioEvalsApi.js"
 import * as StudioGovernanceApi from "./StudioGovernanceApi.js"
+import * as StudioMemoryApi from "./StudioMemoryApi.js"
+import * as StudioPromptApi from "./StudioPromptApi.js"
 import * as StudioRunApi from "./StudioRunApi.js"
+import * as StudioSessionApi from "./StudioSessionApi.js"
+import * as StudioToolApi from "./StudioToolApi.js"
 
 /**
  * Failures are `application/problem+json` (`ApiError`). Callers that are no developers get 403.
@@ -26,6 +30,10 @@ export class StudioApi extends HttpApi.make("effect-lexigram/studio/StudioApi")
   .add(StudioDurableApi.durable)
   .add(StudioEvalsApi.evals)
   .add(StudioRunApi.group)
+  .add(StudioMemoryApi.group)
+  .add(StudioPromptApi.group)
+  .add(StudioSessionApi.group)
+  .add(StudioToolApi.group)
   .addError(Failed)
   .prefix("/studio/api")
   .annotate(OpenApi.Title, "Studio")

@@ -11,7 +11,11 @@ import * as StudioAccessEndpoints from "./StudioAccessEndpoints.js"
 import * as StudioDurableEndpoints from "./StudioDurableEndpoints.js"
 import * as StudioEvalsEndpoints from "./StudioEvalsEndpoints.js"
 import * as StudioGovernanceEndpoints from "./StudioGovernanceEndpoints.js"
+import * as StudioMemoryEndpoints from "./StudioMemoryEndpoints.js"
+import * as StudioPromptEndpoints from "./StudioPromptEndpoints.js"
 import * as StudioRunEndpoints from "./StudioRunEndpoints.js"
+import * as StudioSessionEndpoints from "./StudioSessionEndpoints.js"
+import * as StudioToolEndpoints from "./StudioToolEndpoints.js"
 
 /**
  * What the handlers are about.
@@ -36,5 +40,9 @@ export const layer = ({ agents, limits, links }: Setting) =>
     StudioGovernanceEndpoints.layer,
     StudioDurableEndpoints.layer,
     StudioEvalsEndpoints.layer,
-    StudioRunEndpoints.layer({ agents, limits })
+    StudioRunEndpoints.layer({ agents, limits }),
+    StudioMemoryEndpoints.layer,
+    StudioPromptEndpoints.layer,
+    StudioSessionEndpoints.layer(agents),
+    StudioToolEndpoints.layer(agents)
   )
