@@ -2,6 +2,7 @@ import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Readline from "node:readline"
+import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -10,6 +11,11 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Mailbox from "effect/Mailbox"
 import * as Schedule from "effect/Schedule"
+import * as Dataset from "../../src/eval/dataset/Dataset.js"
+import * as Experiment from "../../src/eval/Experiment.js"
+import * as JsonlExperimentStore from "../../src/eval/record/JsonlExperimentStore.js"
+import * as TextScorer from "../../src/eval/scorer/TextScorer.js"
+import * as Task from "../../src/eval/Task.js"
 import * as CliBundle from "../support/CliBundle.js"
 import * as Shared from "../support/Shared.js"
 
@@ -97,6 +103,36 @@ Shared.suite("lexigram serve", Layer.scoped(Bundle, CliBundle.make), (test) => {
       )
       assert.strictEqual(far, "403")
       assert.strictEqual(yield* server.stop, 143)
+    })
+  )
+
+  Shared.scoped(test)("shows the experiments of the workspace in the studio", () =>
+    Effect.gen(function* () {
+      const { config, folder } = yield* Bundle
+      const cwd = folder()
+      const evals = Path.join(cwd, ".lexigram/evals")
+      yield* Effect.gen(function* () {
+        const dataset = yield* Dataset.make("echo", [{ input: "a", expected: "a" }])
+        const task = Task.make("echo", (input: string) => Effect.succeed(input))
+        const experiment = yield* Experiment.make("echoes", {
+          dataset,
+          variants: [task],
+          scorers: [TextScorer.exact]
+        })
+        yield* Experiment.run(experiment, { id: "echoes-1" })
+      }).pipe(Effect.provide(Layer.provide(JsonlExperimentStore.layer({ folder: evals }), NodeContext.layer)))
+      const server = yield* serve(cwd, "--config", config("Desk"))
+      const { studio, url } = yield* server.hear
+      const opened = yield* Effect.promise(() => fetch(studio, { redirect: "manual" }))
+      const cookie = String(opened.headers.getSetCookie()[0]).split(";")[0] ?? ""
+      const found = yield* Effect.promise(() => fetch(`${url}/studio/api/evals`, { headers: { cookie } }))
+      const { experiments } = (yield* Effect.promise(() => found.json())) as {
+        readonly experiments: ReadonlyArray<{ readonly id: string }>
+      }
+      assert.deepStrictEqual(
+        experiments.map(({ id }) => id),
+        ["echoes-1"]
+      )
     })
   )
 

@@ -15,7 +15,7 @@ const work = OnDemand.make(() => import("./EvalWork.js"))
 
 const store = Options.text("store").pipe(
   Options.withDescription("A SQLite file (.db, .sqlite), or a folder of JSON lines"),
-  Options.withDefault(".lexigram/evals")
+  Options.withDefault(Flags.evals)
 )
 
 const optional = <A>(option: Options.Options<A>, description: string) =>

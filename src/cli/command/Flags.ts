@@ -44,6 +44,13 @@ export const agent = text(
 ).pipe(Options.withAlias("a"))
 
 /**
+ * Where a workspace keeps its evals.
+ *
+ * @category constants
+ */
+export const evals = ".lexigram/evals"
+
+/**
  * Of commands that use no agents.
  *
  * @category constants

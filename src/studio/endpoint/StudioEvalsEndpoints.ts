@@ -64,7 +64,7 @@ export const layer = HttpApiBuilder.group(StudioApi, "evals", (handlers) =>
   Effect.gen(function* () {
     const stores = Refusals.offered(
       yield* Effect.serviceOption(ExperimentStore.ExperimentStore),
-      "experiments: add a store of experiments (`ExperimentStore`) to it"
+      "experiments: run some with `lexigram eval run`, or add a layer of `ExperimentStore` to it"
     )
     const load = (id: string) =>
       Effect.flatMap(stores, (store) =>
