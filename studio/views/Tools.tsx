@@ -1,5 +1,5 @@
 import type * as Effect from "effect/Effect"
-import { useState } from "react"
+import { useEffect, useRef, useState } from "react"
 import type { ApiError } from "../../src/http/api/ApiError.js"
 import type { SkillInfo, ToolInfo, Trial } from "../../src/studio/api/StudioToolApi.js"
 import { problemOf, run } from "../lib/client.js"
@@ -67,12 +67,20 @@ const Try = ({
   const [error, setError] = useState<ApiError>()
   const [isBusy, setBusy] = useState(false)
   const [isAsking, setAsking] = useState(false)
+  const stop = useRef(new AbortController())
+  useEffect(() => () => stop.current.abort(), [])
   const send = (confirm: boolean) => {
     setBusy(true)
     setError(undefined)
     setAsking(false)
-    run(tryIt({ params: params ?? {}, ...(agent === undefined ? {} : { agent }), ...(confirm ? { confirm } : {}) }))
+    stop.current = new AbortController()
+    const { signal } = stop.current
+    run(
+      tryIt({ params: params ?? {}, ...(agent === undefined ? {} : { agent }), ...(confirm ? { confirm } : {}) }),
+      signal
+    )
       .then(setTrial, (cause) => {
+        if (signal.aborted) return
         const problem = problemOf(cause)
         setTrial(undefined)
         if (problem.reason === "conflict") setAsking(true)
@@ -116,6 +124,11 @@ const Try = ({
           <button type="submit" className="primary" disabled={isBusy}>
             {isBusy ? "Running…" : "Run the tool"}
           </button>
+          {isBusy ? (
+            <button type="button" onClick={() => stop.current.abort()}>
+              Stop
+            </button>
+          ) : null}
           {subject.readOnly ? null : <span className="hint">It has the effects that it has in a run.</span>}
         </div>
       </form>

@@ -111,7 +111,14 @@ const FactTable = ({ facts }: { readonly facts: ReadonlyArray<KnownFact> }) => {
 export const FactHistory = ({ route }: { readonly route: Route }) => {
   const { studio } = useConnection()
   const [text, closed] = [route.params.get("words") ?? "", route.params.get("closed") !== "no"]
-  const filter = { closed, limit: SIZE, ...(text === "" ? {} : { text }) }
+  const date = route.params.get("at") ?? ""
+  const at = Date.parse(date)
+  const filter = {
+    closed,
+    limit: SIZE,
+    ...(text === "" ? {} : { text }),
+    ...(Number.isNaN(at) ? {} : { at })
+  }
   const key = JSON.stringify(filter)
   const [more, setMore] = useState<{ readonly key: string; readonly pages: ReadonlyArray<Page> }>({ key, pages: [] })
   const { act, error, isBusy } = useAction()
@@ -128,6 +135,10 @@ export const FactHistory = ({ route }: { readonly route: Route }) => {
             onChange={({ target }) => setParams(route, { words: target.value })}
           />
         </label>
+        <label>
+          As of
+          <input type="datetime-local" value={date} onChange={({ target }) => setParams(route, { at: target.value })} />
+        </label>
         <label className="inline">
           <input
             type="checkbox"
@@ -143,7 +154,7 @@ export const FactHistory = ({ route }: { readonly route: Route }) => {
           const facts = pages.flatMap((one) => one.facts)
           const next = pages.at(-1)?.next
           return facts.length === 0 ? (
-            <Empty>{text === "" ? "No facts are known of you." : "No fact has these words."}</Empty>
+            <Empty>{text === "" && date === "" ? "No facts are known of you." : "No fact fits."}</Empty>
           ) : (
             <>
               <Problem error={error} />
