@@ -17,7 +17,7 @@ const Outcome = ({ trial }: { readonly trial: Trial }) => (
       <span>{formatDuration(trial.durationMs)}</span>
       <span>{trial.attempts === 1 ? "1 attempt" : `${trial.attempts} attempts`}</span>
       <span>
-        as <code>{trial.agent}</code>, run <Id id={trial.runId} />
+        as <code>{trial.agent}</code>, in <a href={linkTo("runs", [trial.runId])}>a run of its own</a>
       </span>
     </div>
     {trial.error === undefined ? null : (
