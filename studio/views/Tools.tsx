@@ -39,6 +39,7 @@ const Outcome = ({ trial }: { readonly trial: Trial }) => (
 
 /** What is tried: a tool, or a skill. */
 interface Subject {
+  readonly kind: "tool" | "skill"
   readonly name: string
   readonly parameters: unknown
   /** In whose place it may be called. */
@@ -122,7 +123,7 @@ const Try = ({
         </div>
         <div className="row">
           <button type="submit" className="primary" disabled={isBusy}>
-            {isBusy ? "Running…" : "Run the tool"}
+            {isBusy ? "Running…" : `Run the ${subject.kind}`}
           </button>
           {isBusy ? (
             <button type="button" onClick={() => stop.current.abort()}>
@@ -158,7 +159,7 @@ const Definition = ({ tool }: { readonly tool: ToolInfo }) => {
   return (
     <>
       <Panel title={tool.name}>
-        <p className="said">{tool.description}</p>
+        <p className="spoken">{tool.description}</p>
         {tool.problem === undefined ? null : <div className="problem">{tool.problem}</div>}
         <Facts
           facts={[
@@ -181,7 +182,10 @@ const Definition = ({ tool }: { readonly tool: ToolInfo }) => {
         <p className="note">The program of the caller runs this tool: try it in a run of the playground.</p>
       ) : tool.problem === undefined ? (
         <Panel title="Try it">
-          <Try subject={tool} tryIt={(payload) => studio.tools.tryTool({ path: { name: tool.name }, payload })} />
+          <Try
+            subject={{ ...tool, kind: "tool" }}
+            tryIt={(payload) => studio.tools.tryTool({ path: { name: tool.name }, payload })}
+          />
         </Panel>
       ) : null}
     </>
@@ -245,7 +249,7 @@ const Skill = ({ skill }: { readonly skill: SkillInfo }) => {
   const { studio } = useConnection()
   return (
     <Panel title={skill.name} actions={<Badge>{skill.kind === "code" ? "code" : "folder"}</Badge>}>
-      <p className="said">{skill.description}</p>
+      <p className="spoken">{skill.description}</p>
       {skill.kind === "code" ? (
         <>
           <Facts
@@ -265,7 +269,7 @@ const Skill = ({ skill }: { readonly skill: SkillInfo }) => {
           <details>
             <summary>Try it</summary>
             <Try
-              subject={{ name: skill.name, parameters: skill.parameters, agents: [], readOnly: false }}
+              subject={{ kind: "skill", name: skill.name, parameters: skill.parameters, agents: [], readOnly: false }}
               tryIt={(payload) => studio.tools.trySkill({ path: { name: skill.name }, payload })}
             />
           </details>

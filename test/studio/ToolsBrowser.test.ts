@@ -173,7 +173,7 @@ Chromium.suite((open) => {
         await page.getByText("people:read").waitFor()
         await page.getByText("Try it").click()
         await page.getByLabel("name (required)").fill("Ann")
-        await page.getByLabel("name (required)").press("Enter")
+        await page.getByRole("button", { name: "Run the skill" }).press("Enter")
         await result(page).getByText("hello Ann").waitFor()
       })
       yield* StudioPages.picture(page, "skills")

@@ -58,14 +58,14 @@ const FactTable = ({ facts }: { readonly facts: ReadonlyArray<KnownFact> }) => {
         <thead>
           <tr>
             <th scope="col">Fact</th>
+            <th scope="col" className="period">
+              Time line
+            </th>
             <th scope="col" className="number">
               Sure
             </th>
             <th scope="col">Since</th>
             <th scope="col">Until</th>
-            <th scope="col" className="period">
-              Time line
-            </th>
             <th scope="col">Read from</th>
           </tr>
         </thead>
@@ -75,14 +75,14 @@ const FactTable = ({ facts }: { readonly facts: ReadonlyArray<KnownFact> }) => {
               <th scope="row" className="fact">
                 {fact.subject} <span className="predicate">{fact.predicate}</span> {fact.object}
               </th>
+              <td>
+                <Period fact={fact} span={span} />
+              </td>
               <td className="number">{fact.confidence.toFixed(2)}</td>
               <td>
                 <Time at={fact.validFrom} />
               </td>
               <td>{fact.validTo === undefined ? "holds" : <Time at={fact.validTo} />}</td>
-              <td>
-                <Period fact={fact} span={span} />
-              </td>
               <td>
                 {fact.sources.length === 0 ? (
                   "nothing that is kept"
