@@ -52,7 +52,7 @@ const Search = ({ route }: ViewProps) => {
                 {results.map(({ entry, explanation, relevance, score }) => (
                   <li key={entry.id} className="panel">
                     <div className="stack">
-                      <p className="said">{entry.content}</p>
+                      <p className="spoken">{entry.content}</p>
                       <p className="hint">
                         {entry.role}, <Time at={entry.timestamp} full />
                         {entry.sessionId === undefined ? null : (

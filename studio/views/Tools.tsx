@@ -1,5 +1,5 @@
 import type * as Effect from "effect/Effect"
-import { useState } from "react"
+import { useEffect, useRef, useState } from "react"
 import type { ApiError } from "../../src/http/api/ApiError.js"
 import type { SkillInfo, ToolInfo, Trial } from "../../src/studio/api/StudioToolApi.js"
 import { problemOf, run } from "../lib/client.js"
@@ -17,7 +17,7 @@ const Outcome = ({ trial }: { readonly trial: Trial }) => (
       <span>{formatDuration(trial.durationMs)}</span>
       <span>{trial.attempts === 1 ? "1 attempt" : `${trial.attempts} attempts`}</span>
       <span>
-        as <code>{trial.agent}</code>, run <Id id={trial.runId} />
+        as <code>{trial.agent}</code>, in <a href={linkTo("runs", [trial.runId])}>a run of its own</a>
       </span>
     </div>
     {trial.error === undefined ? null : (
@@ -39,6 +39,7 @@ const Outcome = ({ trial }: { readonly trial: Trial }) => (
 
 /** What is tried: a tool, or a skill. */
 interface Subject {
+  readonly kind: "tool" | "skill"
   readonly name: string
   readonly parameters: unknown
   /** In whose place it may be called. */
@@ -67,12 +68,20 @@ const Try = ({
   const [error, setError] = useState<ApiError>()
   const [isBusy, setBusy] = useState(false)
   const [isAsking, setAsking] = useState(false)
+  const stop = useRef(new AbortController())
+  useEffect(() => () => stop.current.abort(), [])
   const send = (confirm: boolean) => {
     setBusy(true)
     setError(undefined)
     setAsking(false)
-    run(tryIt({ params: params ?? {}, ...(agent === undefined ? {} : { agent }), ...(confirm ? { confirm } : {}) }))
+    stop.current = new AbortController()
+    const { signal } = stop.current
+    run(
+      tryIt({ params: params ?? {}, ...(agent === undefined ? {} : { agent }), ...(confirm ? { confirm } : {}) }),
+      signal
+    )
       .then(setTrial, (cause) => {
+        if (signal.aborted) return
         const problem = problemOf(cause)
         setTrial(undefined)
         if (problem.reason === "conflict") setAsking(true)
@@ -114,8 +123,13 @@ const Try = ({
         </div>
         <div className="row">
           <button type="submit" className="primary" disabled={isBusy}>
-            {isBusy ? "Running…" : "Run the tool"}
+            {isBusy ? "Running…" : `Run the ${subject.kind}`}
           </button>
+          {isBusy ? (
+            <button type="button" onClick={() => stop.current.abort()}>
+              Stop
+            </button>
+          ) : null}
           {subject.readOnly ? null : <span className="hint">It has the effects that it has in a run.</span>}
         </div>
       </form>
@@ -145,7 +159,7 @@ const Definition = ({ tool }: { readonly tool: ToolInfo }) => {
   return (
     <>
       <Panel title={tool.name}>
-        <p className="said">{tool.description}</p>
+        <p className="spoken">{tool.description}</p>
         {tool.problem === undefined ? null : <div className="problem">{tool.problem}</div>}
         <Facts
           facts={[
@@ -168,7 +182,10 @@ const Definition = ({ tool }: { readonly tool: ToolInfo }) => {
         <p className="note">The program of the caller runs this tool: try it in a run of the playground.</p>
       ) : tool.problem === undefined ? (
         <Panel title="Try it">
-          <Try subject={tool} tryIt={(payload) => studio.tools.tryTool({ path: { name: tool.name }, payload })} />
+          <Try
+            subject={{ ...tool, kind: "tool" }}
+            tryIt={(payload) => studio.tools.tryTool({ path: { name: tool.name }, payload })}
+          />
         </Panel>
       ) : null}
     </>
@@ -232,7 +249,7 @@ const Skill = ({ skill }: { readonly skill: SkillInfo }) => {
   const { studio } = useConnection()
   return (
     <Panel title={skill.name} actions={<Badge>{skill.kind === "code" ? "code" : "folder"}</Badge>}>
-      <p className="said">{skill.description}</p>
+      <p className="spoken">{skill.description}</p>
       {skill.kind === "code" ? (
         <>
           <Facts
@@ -252,7 +269,7 @@ const Skill = ({ skill }: { readonly skill: SkillInfo }) => {
           <details>
             <summary>Try it</summary>
             <Try
-              subject={{ name: skill.name, parameters: skill.parameters, agents: [], readOnly: false }}
+              subject={{ kind: "skill", name: skill.name, parameters: skill.parameters, agents: [], readOnly: false }}
               tryIt={(payload) => studio.tools.trySkill({ path: { name: skill.name }, payload })}
             />
           </details>

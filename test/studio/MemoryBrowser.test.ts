@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Agent from "../../src/agent/definition/Agent.js"
@@ -33,7 +34,7 @@ const remembered = Layer.effectDiscard(
   Effect.gen(function* () {
     const store = yield* MemoryStore.MemoryStore
     const facts = yield* FactStore.FactStore
-    const now = Date.now()
+    const now = yield* Clock.currentTimeMillis
     yield* store.storeMany([
       entry("e1", now - 5 * day, "I live in Rome"),
       entry("e2", now - 2 * day, "I live in Oslo now"),
@@ -71,6 +72,7 @@ Chromium.suite((open) => {
       const opened = yield* open
       yield* StudioPages.enter(opened, server, "#/memory")
       const { page, problems } = opened
+      const now = yield* Clock.currentTimeMillis
       yield* Effect.promise(async () => {
         await page.getByRole("searchbox", { name: "Question" }).fill("Where do I live?")
         await page.getByRole("searchbox", { name: "Question" }).press("Enter")
@@ -92,6 +94,10 @@ Chromium.suite((open) => {
         assert.include(await table.getByRole("row").filter({ hasText: "Lima" }).textContent(), "holds")
         await page.getByLabel("Those that have ended, too").uncheck()
         await table.getByRole("row").filter({ hasText: "Rome" }).waitFor({ state: "detached" })
+        await page.getByLabel("As of").fill(new Date(now - 250 * day).toISOString().slice(0, 16))
+        await table.getByRole("row").filter({ hasText: "Rome" }).waitFor()
+        await table.getByRole("row").filter({ hasText: "Lima" }).waitFor({ state: "detached" })
+        await page.getByLabel("As of").fill("")
         await page.getByLabel("Those that have ended, too").check()
         await table.getByRole("row").filter({ hasText: "Rome" }).waitFor()
       })

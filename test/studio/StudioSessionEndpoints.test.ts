@@ -106,6 +106,31 @@ describe("turns of sessions in the studio", () => {
   )
 })
 
+describe("long conversations in the studio", () => {
+  it.scopedLive("have bounded answers", () =>
+    Effect.gen(function* () {
+      const server = yield* start
+      const { ask, context } = server
+      yield* say(server, "main", "hello")
+      yield* ask("/v1/sessions/main/fork", { user: dev, body: { id: "branch" } })
+      const manager = Context.get(context as Context.Context<any>, SessionManager.SessionManager)
+      for (let at = 0; at < 250; at++) {
+        yield* manager.addTurn(
+          SessionId.make("branch"),
+          NewTurn.make({ id: TurnId.make(`t${at}`), role: "user", content: "x".repeat(40_000), timestamp: at + 10 }),
+          { userId: UserId.make(dev) }
+        )
+      }
+      const turns = yield* ask("/studio/api/sessions/branch/turns?limit=200", { user: dev })
+      assert.lengthOf(turns.json.turns, 200)
+      assert.isBelow(turns.text.length, 4_300_000)
+      const found = yield* preview(server)
+      assert.deepStrictEqual([found.json.turns.length, found.json.turnCount], [200, 250])
+      assert.isBelow(found.text.length, 4_300_000)
+    })
+  )
+})
+
 describe("merges in the studio", () => {
   it.scopedLive("show what comes, and both sides of each conflict, and write nothing", () =>
     Effect.gen(function* () {
@@ -147,7 +172,7 @@ describe("merges in the studio", () => {
         apiKey: "[REDACTED]",
         extra: "</script>"
       })
-      assert.lengthOf(merged.json.turns, 2)
+      assert.strictEqual(merged.json.copied, 2)
       const manager = Context.get(server.context as Context.Context<any>, SessionManager.SessionManager)
       const stored = yield* manager.get(SessionId.make("main"), { userId: UserId.make(dev) })
       assert.strictEqual((stored as any).value.variables.apiKey, `${KEY}a`)
@@ -195,6 +220,7 @@ describe("sessions of the studio", () => {
       assert.include(diff.json.systemPrompt.to, "Be brief.")
       assert.deepStrictEqual(diff.json.activeTools.added, ["login"])
       assert.lengthOf(diff.json.turns.added, 2)
+      assert.deepInclude(diff.json.turns, { addedCount: 2, removedCount: 0 })
       for (const { text } of [whole, diff]) assert.notInclude(text, KEY)
       assert.strictEqual((yield* ask(`/studio/api/checkpoints/${before}/diff/${after}`, { user: other })).status, 404)
     })

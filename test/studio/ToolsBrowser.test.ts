@@ -53,6 +53,15 @@ const failing = Tool.make("failing", {
   handler: () => Effect.fail({ _tag: "NoPaper", message: "There is no paper" })
 })
 
+/** Calls that began and were stopped. */
+const stopped: Array<string> = []
+
+const endless = Tool.make("endless", {
+  description: "Does not end",
+  timeout: "1 minute",
+  handler: () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => stopped.push("endless")))
+})
+
 const greet = Skill.make("greet", {
   description: "Greets a person",
   parameters: { name: Schema.String },
@@ -61,7 +70,7 @@ const greet = Skill.make("greet", {
 })
 
 const agents = [
-  Agent.make("clerk", { tools: ToolSet.make(order, pay, hostile, failing) }),
+  Agent.make("clerk", { tools: ToolSet.make(order, pay, hostile, failing, endless) }),
   Agent.make("guest", { tools: ToolSet.make(hostile) })
 ]
 
@@ -107,10 +116,18 @@ Chromium.suite((open) => {
         })
         assert.deepStrictEqual(ordered.extra.b, [2])
         assert.notProperty(ordered, "note")
+        await page.getByRole("link", { name: "a run of its own" }).click()
+        await page.getByRole("main").getByText("order", { exact: true }).first().waitFor()
+        await page.goBack()
+        await page.getByRole("heading", { name: "Try it" }).waitFor()
       })
       assert.deepStrictEqual(yield* StudioPages.violations(page), [])
       assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
-      assert.deepStrictEqual(problems, [])
+      // A trial has events, and no record.
+      assert.deepStrictEqual(
+        problems.filter((problem) => !problem.includes("404")),
+        []
+      )
     })
   )
 
@@ -156,7 +173,7 @@ Chromium.suite((open) => {
         await page.getByText("people:read").waitFor()
         await page.getByText("Try it").click()
         await page.getByLabel("name (required)").fill("Ann")
-        await page.getByLabel("name (required)").press("Enter")
+        await page.getByRole("button", { name: "Run the skill" }).press("Enter")
         await result(page).getByText("hello Ann").waitFor()
       })
       yield* StudioPages.picture(page, "skills")
@@ -185,6 +202,23 @@ Chromium.suite((open) => {
         await page.getByRole("button", { name: "Approve and run" }).press("Enter")
         await result(page).getByText("paid 11").waitFor()
       })
+    })
+  )
+
+  it.scopedLive("stops a call that takes too long", () =>
+    Effect.gen(function* () {
+      const server = yield* StudioPages.serve({ agents })
+      const opened = yield* open
+      yield* StudioPages.enter(opened, server, "#/tools/endless")
+      const { page } = opened
+      yield* Effect.promise(async () => {
+        await page.getByRole("button", { name: "Run the tool" }).click()
+        await page.getByRole("button", { name: "Stop" }).press("Enter")
+        await page.getByRole("button", { name: "Run the tool" }).waitFor()
+        assert.strictEqual(await page.getByRole("alert").count(), 0)
+      })
+      yield* Effect.repeat(Effect.sleep("50 millis"), { until: () => stopped.length > 0, times: 200 })
+      assert.deepStrictEqual(stopped, ["endless"])
     })
   )
 })

@@ -55,7 +55,7 @@ const Filter = Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.ma
 
 const Item = Schema.Struct({
   id: Schema.String,
-  /** What a model reads; absent for what is no longer stored, and for the system prompt. */
+  /** At most 2,000 characters of what a model reads; absent for what is no longer stored, and for the system prompt. */
   text: Schema.optional(Schema.String),
   role: Schema.optional(Schema.String),
   timestamp: Schema.optional(Schema.Number)

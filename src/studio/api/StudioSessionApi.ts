@@ -23,7 +23,7 @@ const Attributes = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
 /**
  * A turn with all that is stored of it but secrets. A text of more than 50,000 characters is cut, and a value whose
- * JSON is longer is its beginning as a text.
+ * JSON is longer is its beginning as a text. Of a response with more than 4,000,000 characters further ones are cut to 200.
  *
  * @category schemas
  */
@@ -95,7 +95,15 @@ const changes = {
  */
 export const WholeDiff = Schema.Struct({
   ...changes,
-  turns: Schema.optional(Schema.Struct({ removed: Schema.Array(TurnRef), added: Schema.Array(WholeTurn) })),
+  turns: Schema.optional(
+    Schema.Struct({
+      /** Turns that the second one lacks. */
+      removedCount: Schema.Number,
+      /** The first 200 of those that it has in addition. */
+      added: Schema.Array(WholeTurn),
+      addedCount: Schema.Number
+    })
+  ),
   status: Schema.optional(Schema.Struct({ from: SessionStatus, to: SessionStatus }))
 }).annotations({ identifier: `${NAME}/WholeDiff` })
 /**
@@ -131,7 +139,9 @@ export interface MergeConflict extends Schema.Schema.Type<typeof MergeConflict> 
  * @category schemas
  */
 export const MergePreview = Schema.Struct({
+  /** The first 200 of the turns that would be copied. */
   turns: Schema.Array(WholeTurn),
+  turnCount: Schema.Number,
   changes: Schema.Struct(changes),
   conflicts: Schema.Array(MergeConflict),
   /** `seen` of the merge that follows. */
@@ -209,7 +219,13 @@ export const group = HttpApiGroup.make("sessions")
           seen: Fingerprint
         })
       )
-      .addSuccess(Schema.Struct({ session: WholeSession, turns: Schema.Array(WholeTurn) }))
+      .addSuccess(
+        Schema.Struct({
+          session: WholeSession,
+          /** The number of turns that were copied. */
+          copied: Schema.Number
+        })
+      )
       .addError(Invalid)
       .addError(Unknown)
       .addError(Conflict)

@@ -37,3 +37,37 @@ export const attributes = (given: { readonly [key: string]: unknown }): { readon
   const shown = PublicView.fromValue(given) as { readonly [key: string]: unknown }
   return Object.fromEntries(Object.entries(shown).map(([key, one]) => [key, value(one)]))
 }
+
+/** Characters of a response in which texts and values have their whole length. */
+const ROOM = 4_000_000
+
+/** What is shown of a text or a value of a response that is full. */
+const LEAST = 200
+
+/**
+ * The texts and values of one response: when it is full, of further ones the beginning is shown.
+ *
+ * @category constructors
+ */
+export class Room {
+  private left = ROOM
+
+  private take<A>(shown: A, size: number): A {
+    this.left -= size
+    return shown
+  }
+
+  private most(): number {
+    return Math.min(MOST_CHARS, Math.max(LEAST, this.left))
+  }
+
+  text(given: string): string {
+    const shown = text(given, this.most())
+    return this.take(shown, shown.length)
+  }
+
+  value(given: unknown, secret?: ReadonlyArray<string> | undefined): unknown {
+    const shown = value(given, secret, this.most())
+    return this.take(shown, Observation.stringify(shown)?.length ?? 0)
+  }
+}

@@ -26,6 +26,7 @@ import * as SessionManager from "../../session/manager/SessionManager.js"
 import * as SessionMemory from "../../session/manager/SessionMemory.js"
 import { StudioApi } from "../api/StudioApi.js"
 import type { KnownFact, Section } from "../api/StudioMemoryApi.js"
+import * as ShownValue from "./ShownValue.js"
 
 const { kept, user } = OwnerEndpoints
 
@@ -42,6 +43,9 @@ const fromFact = ({ metadata, object, ownerId: _, predicate, subject, ...fact }:
 /** Items of a section that are looked up. */
 const MOST_LEFT = 100
 
+/** Characters of an item. */
+const MOST_TEXT = 2000
+
 type Item = Section["taken"][number]
 
 /** Looks up what the ids of a report stand for. */
@@ -54,7 +58,7 @@ const fromEntry = ({ content, id, role, timestamp }: MemoryEntry): Item => ({
   id,
   role,
   timestamp,
-  text: SecretText.redact(content)
+  text: ShownValue.text(content, MOST_TEXT)
 })
 
 const itemOf =
@@ -64,7 +68,7 @@ const itemOf =
       const found = fact(id)
       return found === undefined
         ? { id }
-        : { id, text: SecretText.redact(`${found.subject} ${found.predicate} ${found.object}`) }
+        : { id, text: ShownValue.text(`${found.subject} ${found.predicate} ${found.object}`, MOST_TEXT) }
     }
     const found = source === "recent_turns" || source === "episodic" ? entry(id) : undefined
     return found === undefined ? { id } : fromEntry(found)
@@ -118,7 +122,7 @@ const sectionOf =
       tokens,
       taken: taken.map((id, at) =>
         source === "tool_descriptions" && tools[at] !== undefined
-          ? { id, text: SecretText.redact(tools[at]) }
+          ? { id, text: ShownValue.text(tools[at], MOST_TEXT) }
           : item(id)
       ),
       left: left.slice(0, MOST_LEFT).map(item),

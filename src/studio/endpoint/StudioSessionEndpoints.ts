@@ -43,21 +43,21 @@ const secretsOf = (agents: ReadonlyArray<Agent.Any>): SecretsOf => {
 }
 
 const fromTurn =
-  (secrets: SecretsOf) =>
+  (secrets: SecretsOf, room: ShownValue.Room) =>
   (turn: SessionTurn): WholeTurn => {
     const { content, files, metadata, model, origin, provider, runId, toolCalls, unanswered } = turn
     return {
       id: turn.id,
       sessionId: turn.sessionId,
       role: turn.role,
-      content: ShownValue.text(content),
+      content: room.text(content),
       ...(files === undefined ? {} : { files }),
       timestamp: turn.timestamp,
       toolCalls: toolCalls.map(({ id, isFailure, name, params, result }) => ({
         id,
         name,
-        params: ShownValue.value(params, secrets(name)),
-        ...(result === undefined ? {} : { result: ShownValue.value(result) }),
+        params: room.value(params, secrets(name)),
+        ...(result === undefined ? {} : { result: room.value(result) }),
         ...(isFailure === undefined ? {} : { isFailure })
       })),
       metadata: ShownValue.attributes(metadata),
@@ -71,6 +71,12 @@ const fromTurn =
       ...(origin === undefined ? {} : { origin: { sessionId: origin.sessionId, turnId: origin.turnId } })
     }
   }
+
+/** Turns of a response that has no pages. */
+const MOST_TURNS = 200
+
+const fromTurns = (turns: ReadonlyArray<SessionTurn>, secrets: SecretsOf): ReadonlyArray<WholeTurn> =>
+  turns.map(fromTurn(secrets, new ShownValue.Room()))
 
 const fromSession = (session: Session): WholeSession => {
   const { activeSkills, activeTools, systemPrompt, totalCost } = session
@@ -111,7 +117,13 @@ const fromDiff = (diff: StateDiff.StateDiff, secrets: SecretsOf): WholeDiff => (
   ...fromChanges(diff),
   ...(diff.turns === undefined
     ? {}
-    : { turns: { removed: diff.turns.removed, added: diff.turns.added.map(fromTurn(secrets)) } }),
+    : {
+        turns: {
+          removedCount: diff.turns.removed.length,
+          added: fromTurns(diff.turns.added.slice(0, MOST_TURNS), secrets),
+          addedCount: diff.turns.added.length
+        }
+      }),
   ...(diff.status === undefined ? {} : { status: diff.status })
 })
 
@@ -165,7 +177,7 @@ export const layer = (agents: ReadonlyArray<Agent.Any>) =>
             const turns = yield* Refusals.ofSession(sessions.turns(path.sessionId, { ...own, before, last: limit }))
             const oldest = turns[0]
             return {
-              turns: turns.map(fromTurn(secrets)),
+              turns: fromTurns(turns, secrets),
               ...(oldest === undefined || oldest.depth === 1
                 ? {}
                 : { next: { sessionId: oldest.sessionId, turnId: oldest.id } })
@@ -187,7 +199,8 @@ export const layer = (agents: ReadonlyArray<Agent.Any>) =>
               MergeDecisions.preview(branches, path.sessionId, payload.from, own)
             )
             return {
-              turns: turns.map(fromTurn(secrets)),
+              turns: fromTurns(turns.slice(0, MOST_TURNS), secrets),
+              turnCount: turns.length,
               changes: fromChanges(changes),
               conflicts: conflicts.map(fromConflict),
               fingerprint
@@ -204,7 +217,7 @@ export const layer = (agents: ReadonlyArray<Agent.Any>) =>
                 strategy: MergeDecisions.strategy(chosen, { seen })
               })
             )
-            return { session: fromSession(merged.session), turns: merged.turns.map(fromTurn(secrets)) }
+            return { session: fromSession(merged.session), copied: merged.turns.length }
           })
         )
     })

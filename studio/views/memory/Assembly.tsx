@@ -24,7 +24,7 @@ const Items = ({ items, more = 0 }: { readonly items: Section["taken"]; readonly
   <ul className="plain">
     {items.map(({ id, role, text, timestamp }) => (
       <li key={id} className="entry">
-        {text === undefined ? <code>{id}</code> : <p className="said">{text}</p>}
+        {text === undefined ? <code>{id}</code> : <p className="spoken">{text}</p>}
         {role === undefined || timestamp === undefined ? null : (
           <p className="hint">
             {role}, <Time at={timestamp} full />

@@ -40,7 +40,7 @@ export const Entries = () => {
               estimate={90}
               render={(entry) => (
                 <div className="entry">
-                  <p className="said">{entry.content}</p>
+                  <p className="spoken">{entry.content}</p>
                   <div className="row">
                     <Badge>{entry.role}</Badge>
                     <Time at={entry.timestamp} full />
@@ -83,7 +83,7 @@ export const Entries = () => {
                   }).then(() => setChosen(undefined))
                 }
               >
-                <p className="said">{chosen.content.slice(0, 1000)}</p>
+                <p className="spoken">{chosen.content.slice(0, 1000)}</p>
                 <p className="hint">Facts that were read from it alone are forgotten, too.</p>
               </Confirm>
             )}

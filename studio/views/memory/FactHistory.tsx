@@ -58,14 +58,14 @@ const FactTable = ({ facts }: { readonly facts: ReadonlyArray<KnownFact> }) => {
         <thead>
           <tr>
             <th scope="col">Fact</th>
+            <th scope="col" className="period">
+              Time line
+            </th>
             <th scope="col" className="number">
               Sure
             </th>
             <th scope="col">Since</th>
             <th scope="col">Until</th>
-            <th scope="col" className="period">
-              Time line
-            </th>
             <th scope="col">Read from</th>
           </tr>
         </thead>
@@ -75,14 +75,14 @@ const FactTable = ({ facts }: { readonly facts: ReadonlyArray<KnownFact> }) => {
               <th scope="row" className="fact">
                 {fact.subject} <span className="predicate">{fact.predicate}</span> {fact.object}
               </th>
+              <td>
+                <Period fact={fact} span={span} />
+              </td>
               <td className="number">{fact.confidence.toFixed(2)}</td>
               <td>
                 <Time at={fact.validFrom} />
               </td>
               <td>{fact.validTo === undefined ? "holds" : <Time at={fact.validTo} />}</td>
-              <td>
-                <Period fact={fact} span={span} />
-              </td>
               <td>
                 {fact.sources.length === 0 ? (
                   "nothing that is kept"
@@ -111,7 +111,14 @@ const FactTable = ({ facts }: { readonly facts: ReadonlyArray<KnownFact> }) => {
 export const FactHistory = ({ route }: { readonly route: Route }) => {
   const { studio } = useConnection()
   const [text, closed] = [route.params.get("words") ?? "", route.params.get("closed") !== "no"]
-  const filter = { closed, limit: SIZE, ...(text === "" ? {} : { text }) }
+  const date = route.params.get("at") ?? ""
+  const at = Date.parse(date)
+  const filter = {
+    closed,
+    limit: SIZE,
+    ...(text === "" ? {} : { text }),
+    ...(Number.isNaN(at) ? {} : { at })
+  }
   const key = JSON.stringify(filter)
   const [more, setMore] = useState<{ readonly key: string; readonly pages: ReadonlyArray<Page> }>({ key, pages: [] })
   const { act, error, isBusy } = useAction()
@@ -128,6 +135,10 @@ export const FactHistory = ({ route }: { readonly route: Route }) => {
             onChange={({ target }) => setParams(route, { words: target.value })}
           />
         </label>
+        <label>
+          As of
+          <input type="datetime-local" value={date} onChange={({ target }) => setParams(route, { at: target.value })} />
+        </label>
         <label className="inline">
           <input
             type="checkbox"
@@ -143,7 +154,7 @@ export const FactHistory = ({ route }: { readonly route: Route }) => {
           const facts = pages.flatMap((one) => one.facts)
           const next = pages.at(-1)?.next
           return facts.length === 0 ? (
-            <Empty>{text === "" ? "No facts are known of you." : "No fact has these words."}</Empty>
+            <Empty>{text === "" && date === "" ? "No facts are known of you." : "No fact fits."}</Empty>
           ) : (
             <>
               <Problem error={error} />

@@ -25,7 +25,7 @@ export const Score = ({
   const parts = names.map((name) => ({ name, value: explanation[name] * explanation.weights[name] }))
   const ranks = Object.entries(explanation.ranks)
   return (
-    <div className="score">
+    <div className="score-parts">
       <p className="score-value">
         Score <strong>{round(score)}</strong>
       </p>

@@ -24,18 +24,20 @@ const Diff = ({ diff }: { readonly diff: WholeDiff }) => {
       {turns === undefined ? null : (
         <div className="stack">
           <h3>Turns</h3>
-          {turns.removed.length === 0 ? null : (
+          {turns.removedCount === 0 ? null : (
             <p>
-              <del>{turns.removed.length === 1 ? "1 turn" : `${formatNumber(turns.removed.length)} turns`}</del>{" "}
+              <del>{turns.removedCount === 1 ? "1 turn" : `${formatNumber(turns.removedCount)} turns`}</del>{" "}
               <span className="hint">that the second one lacks</span>
             </p>
           )}
           {turns.added.length === 0 ? null : (
             <div className="added">
-              {turns.added.slice(0, 100).map((turn) => (
+              {turns.added.map((turn) => (
                 <Turn key={`${turn.sessionId} ${turn.id}`} turn={turn} />
               ))}
-              {turns.added.length > 100 ? <p className="hint">and {turns.added.length - 100} more</p> : null}
+              {turns.addedCount > turns.added.length ? (
+                <p className="hint">and {formatNumber(turns.addedCount - turns.added.length)} more</p>
+              ) : null}
             </div>
           )}
         </div>

@@ -76,7 +76,7 @@ const Decisions = ({
   const { studio } = useConnection()
   const [taken, setTaken] = useState<ReadonlyMap<string, Side>>(new Map())
   const { act, clear, error, isBusy } = useAction()
-  const { changes, conflicts, fingerprint, turns } = preview
+  const { changes, conflicts, fingerprint, turnCount, turns } = preview
   const open = conflicts.filter(({ path }) => !taken.has(path)).length
   const takeAll = (side: Side) => setTaken(new Map(conflicts.map(({ path }) => [path, side])))
   if (isSame(preview)) return <Empty>The branch has nothing that this session lacks.</Empty>
@@ -94,8 +94,8 @@ const Decisions = ({
               decisions: Array.from(taken, ([path, take]) => ({ path, take }))
             }
           }),
-          ({ turns }) =>
-            changed(turns.length === 1 ? "Merged: 1 turn was copied." : `Merged: ${turns.length} turns were copied.`)
+          ({ copied }) =>
+            changed(copied === 1 ? "Merged: 1 turn was copied." : `Merged: ${formatNumber(copied)} turns were copied.`)
         )
       }}
     >
@@ -130,10 +130,10 @@ const Decisions = ({
         {Object.values(changes).every((change) => change === undefined) ? null : <Changes changes={changes} />}
         {turns.length === 0 ? <Empty>No turns.</Empty> : null}
         <div className="added">
-          {turns.slice(0, 100).map((turn) => (
+          {turns.map((turn) => (
             <Turn key={`${turn.sessionId} ${turn.id}`} turn={turn} />
           ))}
-          {turns.length > 100 ? <p className="hint">and {formatNumber(turns.length - 100)} more</p> : null}
+          {turnCount > turns.length ? <p className="hint">and {formatNumber(turnCount - turns.length)} more</p> : null}
         </div>
       </Panel>
       <Problem error={error} />

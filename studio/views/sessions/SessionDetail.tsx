@@ -149,7 +149,7 @@ export const SessionDetail = ({ id, route }: { readonly id: SessionId; readonly 
   const [round, setRound] = useState(0)
   const [said, setSaid] = useState<string>()
   const path = { sessionId: id }
-  const session = useQuery(`session ${id} ${round}`, () => api.sessions.getSession({ path }))
+  const session = useQuery(`session ${id} ${round}`, () => api.sessions.getSession({ path }), { every: 5_000 })
   const tree = useQuery(`tree ${id} ${round}`, () => api.sessions.sessionTree({ path }))
   const checkpoints = useQuery(`checkpoints ${id} ${round}`, () =>
     api.sessions.listCheckpoints({ path, urlParams: { limit: 200 } })

@@ -47,7 +47,7 @@ export const Turn = ({ turn }: { readonly turn: WholeTurn }) => {
         {turn.runId === undefined ? null : <a href={linkTo("runs", [turn.runId])}>Its run</a>}
         {turn.unanswered === undefined ? null : <Badge tone="bad">{`no answer: ${turn.unanswered}`}</Badge>}
       </div>
-      {turn.role === "assistant" ? <Markdown text={turn.content} /> : <p className="said">{turn.content}</p>}
+      {turn.role === "assistant" ? <Markdown text={turn.content} /> : <p className="spoken">{turn.content}</p>}
       {(turn.files ?? []).map(({ fileName, mediaType }, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: files of a turn do not move
         <p key={at} className="hint">

@@ -46,8 +46,12 @@ export const Turns = ({ opened }: { readonly opened: Opened }) => {
   const path = { sessionId: session.id }
   const [older, setOlder] = useState<ReadonlyArray<Page>>([])
   const { act, error, isBusy } = useAction()
-  const first = useQuery(`turns ${session.id} ${round}`, () =>
-    studio.sessions.wholeTurns({ path, urlParams: { limit: SIZE } })
+  // Who reads earlier turns keeps them in their place.
+  const every = older.length === 0 ? 5_000 : undefined
+  const first = useQuery(
+    `turns ${session.id} ${round}`,
+    () => studio.sessions.wholeTurns({ path, urlParams: { limit: SIZE } }),
+    { every }
   )
   const kept = checkpoints.data?.checkpoints ?? []
   const begun = tree.data === undefined ? [] : branchesOf(tree.data.root)
