@@ -52,17 +52,20 @@ const filesOf = (file: string, seen = new Set<string>()): ReadonlySet<string> =>
 const mostFiles: Readonly<Record<string, number>> = {
   ".": 6,
   "./agent": 16,
-  "./application": 40,
+  "./application": 43,
   "./cli": 21,
-  "./eval": 19,
+  "./durable": 20,
+  "./eval": 22,
   "./http": 28,
   "./mcp": 19,
   "./memory": 19,
-  "./persistence": 44,
+  "./persistence": 47,
+  "./prompt": 20,
   "./provider": 20,
-  "./session": 22,
+  "./session": 24,
   "./skill": 23,
-  "./strategy": 53
+  "./strategy": 53,
+  "./studio": 55
 }
 for (const [entry, target] of Object.entries(manifest.exports)) {
   const file = typeof target === "object" ? target?.default : undefined
@@ -195,4 +198,4 @@ const [packed] = JSON.parse(
     stdio: ["ignore", "pipe", "ignore"]
   })
 ) as ReadonlyArray<{ readonly size: number }>
-expect("packed", packed?.size ?? Number.NaN, 2_600_000, " bytes")
+expect("packed", packed?.size ?? Number.NaN, 3_100_000, " bytes")
