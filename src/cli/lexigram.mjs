@@ -89,6 +89,8 @@ if (problems.length > 0) {
   process.stderr.write(`lexigram cannot start:\n${problems.map((problem) => `  ${problem}\n`).join("")}`)
   if (wanted.length > 0) process.stderr.write(`Install what fits: npm install ${wanted.join(" ")}\n`)
   process.exitCode = 3
+} else if (process.argv.length === 3 && process.argv[2] === "--version") {
+  process.stdout.write(`${manifest.version}\n`)
 } else {
   const { Cli } = await import(new URL("./index.js", import.meta.url).href)
   Cli.main(process.argv)

@@ -64,6 +64,15 @@ Shared.suite("the program lexigram", Layer.scoped(Bundle, CliBundle.make), (test
     })
   )
 
+  Shared.scoped(test)("says its version without loading the command line", () =>
+    Effect.gen(function* () {
+      const { main, root } = yield* install(fitting)
+      const said = yield* node([main, "--version"], root)
+      assert.deepStrictEqual([said.code, said.err], [0, ""])
+      assert.match(said.out, /^\d+\.\d+\.\d+\n$/)
+    })
+  )
+
   const { effect: _, ...withoutEffect } = fitting
   const { "@effect/cli": __, ...withoutCli } = fitting
   const others: ReadonlyArray<readonly [string, Readonly<Record<string, string>>, string]> = [
