@@ -3,6 +3,7 @@
  * those of a missing backend.
  */
 import * as Fs from "node:fs"
+import { afterAll, beforeAll } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type Browser, chromium, type Page } from "playwright-core"
@@ -17,26 +18,21 @@ const browser: TestServers.Backend<string> =
     ? { _tag: "Missing", reason: "there is no Chromium: scripts/servers.sh installs it, or CHROMIUM_PATH names it" }
     : { _tag: "Available", server: found }
 
-const open = (executablePath: string): Effect.Effect<Browser, never, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.promise(() =>
-      chromium.launch({
-        executablePath,
-        args: [
-          "--no-sandbox",
-          "--disable-gpu",
-          "--disable-quic",
-          "--disable-dev-shm-usage",
-          "--no-first-run",
-          "--disable-background-networking",
-          "--disable-component-update",
-          "--disable-sync"
-        ],
-        timeout: 120_000
-      })
-    ),
-    (browser) => Effect.promise(() => browser.close())
-  )
+const launch = (executablePath: string): Promise<Browser> =>
+  chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--disable-dev-shm-usage",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync"
+    ],
+    timeout: 120_000
+  })
 
 /** A page, and what went wrong in it: errors, and what its console reports as such. */
 export interface Opened {
@@ -44,11 +40,12 @@ export interface Opened {
   readonly problems: ReadonlyArray<string>
 }
 
-/** A page of a browser of its own. */
-const opened = (path: string): Effect.Effect<Opened, never, Scope.Scope> =>
+/** A page in a context of its own: it shares no cookies and no storage with others. */
+const opened = (browser: () => Browser): Effect.Effect<Opened, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const page = yield* Effect.flatMap(open(path), (browser) =>
-      Effect.promise(() => browser.newPage({ viewport: { width: 1000, height: 700 } }))
+    const page = yield* Effect.acquireRelease(
+      Effect.promise(() => browser().newPage({ viewport: { width: 1000, height: 700 } })),
+      (page) => Effect.promise(() => page.context().close())
     )
     page.setDefaultTimeout(120_000)
     const problems: Array<string> = []
@@ -59,5 +56,18 @@ const opened = (path: string): Effect.Effect<Opened, never, Scope.Scope> =>
     return { page, problems }
   })
 
+/** Tests with one browser, whose pages are each of their own. */
 export const suite = (tests: (open: Effect.Effect<Opened, never, Scope.Scope>) => void): void =>
-  TestServers.suite("chromium", browser, (path) => tests(opened(path)))
+  TestServers.suite("chromium", browser, (path) => {
+    let launched: Browser | undefined
+    beforeAll(async () => {
+      launched = await launch(path)
+    })
+    afterAll(() => launched?.close())
+    tests(
+      opened(() => {
+        if (launched === undefined) throw new Error("The browser is not there")
+        return launched
+      })
+    )
+  })
