@@ -53,13 +53,22 @@ const FactCursor = Schema.compose(
 
 const Filter = Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)))
 
-const Item = Schema.Struct({
+/**
+ * Something that is remembered, as far as it is still stored.
+ *
+ * @category schemas
+ */
+export const Item = Schema.Struct({
   id: Schema.String,
   /** At most 2,000 characters of what a model reads; absent for what is no longer stored, and for the system prompt. */
   text: Schema.optional(Schema.String),
   role: Schema.optional(Schema.String),
   timestamp: Schema.optional(Schema.Number)
-})
+}).annotations({ identifier: `${NAME}/Item` })
+/**
+ * @category models
+ */
+export interface Item extends Schema.Schema.Type<typeof Item> {}
 
 /**
  * A section of an assembly. `tokenBudget` has its share and what other sections left over.
@@ -126,6 +135,8 @@ export const group = HttpApiGroup.make("memory")
       .addSuccess(
         Schema.Struct({
           facts: Schema.Array(KnownFact),
+          /** The entries that these facts were read from, as far as they are still stored; at most 500. */
+          entries: Schema.Array(Item),
           /** The cursor of the next page; absent on the last one. */
           next: Schema.optional(FactCursor)
         })

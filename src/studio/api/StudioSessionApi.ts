@@ -23,7 +23,8 @@ const Attributes = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
 /**
  * A turn with all that is stored of it but secrets. A text of more than 50,000 characters is cut, and a value whose
- * JSON is longer is its beginning as a text. Of a response with more than 4,000,000 characters further ones are cut to 200.
+ * JSON is longer is its beginning as a text. Of a response with more than 4,000,000 characters further texts and values
+ * are cut to 200.
  *
  * @category schemas
  */

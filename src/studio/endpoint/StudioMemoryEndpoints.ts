@@ -25,7 +25,7 @@ import * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import * as SessionManager from "../../session/manager/SessionManager.js"
 import * as SessionMemory from "../../session/manager/SessionMemory.js"
 import { StudioApi } from "../api/StudioApi.js"
-import type { KnownFact, Section } from "../api/StudioMemoryApi.js"
+import type { Item, KnownFact, Section } from "../api/StudioMemoryApi.js"
 import * as ShownValue from "./ShownValue.js"
 
 const { kept, user } = OwnerEndpoints
@@ -46,20 +46,40 @@ const MOST_LEFT = 100
 /** Characters of an item. */
 const MOST_TEXT = 2000
 
-type Item = Section["taken"][number]
-
-/** Looks up what the ids of a report stand for. */
-interface Lookup {
-  readonly entry: (id: string) => MemoryEntry | undefined
-  readonly fact: (id: string) => Fact | undefined
-}
-
 const fromEntry = ({ content, id, role, timestamp }: MemoryEntry): Item => ({
   id,
   role,
   timestamp,
   text: ShownValue.text(content, MOST_TEXT)
 })
+
+/** The entries with these ids; none if the store cannot be read. */
+const entriesOf = (
+  ownerId: string,
+  ids: ReadonlyArray<EntryId>,
+  store: Option.Option<MemoryStore.Service>
+): Effect.Effect<ReadonlyArray<MemoryEntry>> =>
+  Option.isNone(store) || ids.length === 0
+    ? Effect.succeed([])
+    : Effect.orElseSucceed(store.value.getMany(ownerId, ids), () => [])
+
+/** Entries that are looked up for a page of facts. */
+const MOST_SOURCES = 500
+
+/** Facts with the entries that they were read from. */
+const factsOf = (ownerId: string, facts: ReadonlyArray<Fact>, store: Option.Option<MemoryStore.Service>) => {
+  const sources = Array.from(new Set(facts.flatMap((fact) => fact.sources))).slice(0, MOST_SOURCES)
+  return Effect.map(entriesOf(ownerId, sources, store), (entries) => ({
+    facts: facts.map(fromFact),
+    entries: entries.map(fromEntry)
+  }))
+}
+
+/** Looks up what the ids of a report stand for. */
+interface Lookup {
+  readonly entry: (id: string) => MemoryEntry | undefined
+  readonly fact: (id: string) => Fact | undefined
+}
 
 const itemOf =
   (source: string, { entry, fact }: Lookup) =>
@@ -91,10 +111,7 @@ const lookupOf = (
     const missing = wanted(["recent_turns", "episodic"], "left")
       .filter((id) => !known.has(id))
       .filter(isEntryId)
-    if (Option.isSome(store) && missing.length > 0) {
-      const found = yield* Effect.orElseSucceed(store.value.getMany(ownerId, missing), () => [])
-      for (const entry of found) known.set(entry.id, entry)
-    }
+    for (const entry of yield* entriesOf(ownerId, missing, store)) known.set(entry.id, entry)
     const stated = new Map<string, Fact>()
     if (Option.isSome(facts)) {
       const ids = [...wanted(["semantic"], "taken"), ...wanted(["semantic"], "left")].filter(isFactId)
@@ -168,12 +185,13 @@ export const layer = HttpApiBuilder.group(StudioApi, "memory", (handlers) =>
           const store = yield* facts
           const owner = yield* ownerId
           const query = { ...selection, includeClosed: closed ?? true, limit }
-          if (text !== undefined) return { facts: (yield* kept(store.search(owner, text, query))).map(fromFact) }
+          if (text !== undefined)
+            return yield* factsOf(owner, yield* kept(store.search(owner, text, query)), entryStore)
           const found = yield* kept(store.query(owner, { ...query, limit: limit + 1, after: cursor }))
           const page = found.slice(0, limit)
           const last = page.at(-1)
           return {
-            facts: page.map(fromFact),
+            ...(yield* factsOf(owner, page, entryStore)),
             ...(found.length <= limit || last === undefined
               ? {}
               : { next: { confidence: last.confidence, validFrom: last.validFrom, id: last.id } })

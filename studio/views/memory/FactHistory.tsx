@@ -1,5 +1,5 @@
 import { useState } from "react"
-import type { KnownFact } from "../../../src/studio/api/StudioMemoryApi.js"
+import type { Item, KnownFact } from "../../../src/studio/api/StudioMemoryApi.js"
 import { formatDateTime } from "../../lib/format.js"
 import { type Route, setParams, useAction, useQuery } from "../../lib/hooks.js"
 import { Empty, Loaded, Problem, Time } from "../../lib/parts.js"
@@ -9,6 +9,7 @@ type Cursor = { readonly confidence: number; readonly validFrom: number; readonl
 
 interface Page {
   readonly facts: ReadonlyArray<KnownFact>
+  readonly entries: ReadonlyArray<Item>
   readonly next?: Cursor | undefined
 }
 
@@ -46,7 +47,29 @@ const Period = ({ fact, span: { from, to } }: { readonly fact: KnownFact; readon
   )
 }
 
-const FactTable = ({ facts }: { readonly facts: ReadonlyArray<KnownFact> }) => {
+/** An entry that a fact was read from: its text, or its id if it is gone. */
+const Source = ({ entry, id }: { readonly id: string; readonly entry: Item | undefined }) =>
+  entry?.text === undefined ? (
+    <>
+      <code>{id}</code> <span className="hint">is not kept any more</span>
+    </>
+  ) : (
+    <>
+      <p className="spoken">{entry.text}</p>
+      <p className="hint">
+        {entry.role}, {entry.timestamp === undefined ? null : <Time at={entry.timestamp} full />}
+      </p>
+    </>
+  )
+
+const FactTable = ({
+  entries,
+  facts
+}: {
+  readonly facts: ReadonlyArray<KnownFact>
+  readonly entries: ReadonlyArray<Item>
+}) => {
+  const known = new Map(entries.map((entry) => [entry.id, entry]))
   const span = spanOf(facts)
   const rows = facts.toSorted(inOrder)
   return (
@@ -92,7 +115,7 @@ const FactTable = ({ facts }: { readonly facts: ReadonlyArray<KnownFact> }) => {
                     <ul className="plain">
                       {fact.sources.map((id) => (
                         <li key={id}>
-                          <code>{id}</code>
+                          <Source id={id} entry={known.get(id)} />
                         </li>
                       ))}
                     </ul>
@@ -158,7 +181,7 @@ export const FactHistory = ({ route }: { readonly route: Route }) => {
           ) : (
             <>
               <Problem error={error} />
-              <FactTable facts={facts} />
+              <FactTable facts={facts} entries={pages.flatMap((one) => one.entries)} />
               {next === undefined ? null : (
                 <div>
                   <button
