@@ -8,7 +8,7 @@ import * as Path from "node:path"
 import { fileURLToPath } from "node:url"
 import * as Effect from "effect/Effect"
 import * as Esbuild from "esbuild"
-import { buildStudio } from "../../scripts/build/StudioPage.js"
+import * as TestServers from "./TestServers.js"
 
 const here = fileURLToPath(new URL(".", import.meta.url))
 const configs = fileURLToPath(new URL("../cli/configs", import.meta.url))
@@ -58,7 +58,8 @@ export const make = Effect.gen(function* () {
       }
     })
   )
-  yield* Effect.promise(() => buildStudio(Path.join(made, "page")))
+  const page = yield* Effect.promise(TestServers.studioPage)
+  Fs.cpSync(page, Path.join(made, "page"), { recursive: true })
   for (const name of outside) link(name, made)
   let folders = 0
   const bundle: CliBundle = {

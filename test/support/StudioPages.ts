@@ -1,7 +1,6 @@
 /** The studio on a real server, in a real browser. */
 import * as Fs from "node:fs"
 import { createServer } from "node:http"
-import * as Os from "node:os"
 import * as Path from "node:path"
 import * as HttpServer from "@effect/platform/HttpServer"
 import * as NodeContext from "@effect/platform-node/NodeContext"
@@ -13,7 +12,6 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import type { Page } from "playwright-core"
-import { buildStudio } from "../../scripts/build/StudioPage.js"
 import { root } from "../../scripts/layout.js"
 import type { UserId } from "../../src/domain/Ids.js"
 import type * as AgentServer from "../../src/http/api/AgentServer.js"
@@ -21,19 +19,7 @@ import * as Authentication from "../../src/http/api/Authentication.js"
 import * as Studio from "../../src/studio/Studio.js"
 import * as AgentServers from "./AgentServers.js"
 import type { Opened } from "./Chromium.js"
-
-let built: Promise<string> | undefined
-
-/** The folder of the page, built once by each process of tests. */
-export const pageFolder = (): Promise<string> => {
-  built ??= (async () => {
-    const folder = Path.join(Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-studio-")), "page")
-    process.once("exit", () => Fs.rmSync(Path.dirname(folder), { recursive: true, force: true }))
-    await buildStudio(folder)
-    return folder
-  })()
-  return built
-}
+import * as TestServers from "./TestServers.js"
 
 export interface Setup extends Omit<AgentServers.Setup, "webhooks" | "push"> {
   /** Who the browser of a link is. */
@@ -55,7 +41,7 @@ export interface Server {
 export const serve = (setup: Setup): Effect.Effect<Server, never, Scope.Scope> =>
   Effect.gen(function* () {
     const links = yield* Queue.unbounded<string>()
-    const page = yield* Effect.promise(pageFolder)
+    const page = yield* Effect.promise(TestServers.studioPage)
     const { authentication = Authentication.layerAnonymous, port = 0, services, studio, userId, ...server } = setup
     const context = yield* Layer.build(
       Studio.layer({

@@ -106,6 +106,13 @@ const askSetup = async (message: unknown): Promise<any> => {
   }
 }
 
+/** The folder of the built page of the studio. */
+export const studioPage = async (): Promise<string> => {
+  const { error, folder } = await askSetup({ operation: "studio" })
+  if (error !== undefined) throw new Error(error)
+  return folder
+}
+
 interface Line {
   readonly ask: (message: Readonly<Record<string, unknown>>) => Promise<any>
   readonly end: () => void
