@@ -273,8 +273,8 @@ export * as RequestedAnswer from "./record/RequestedAnswer.js"
 export * as RunError from "./record/RunError.js"
 
 /**
- * Limits, retries, fallbacks, the model and the strategy of one run, as plain data: they are kept with the run, and hold
- * in whichever process it goes on.
+ * Limits, retries, fallbacks, the model and the strategy of one run, as plain data: they are kept with the run, and
+ * hold in whichever process it goes on.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,6 @@
 /**
- * Limits, retries, fallbacks, the model and the strategy of one run, as plain data: they are kept with the run, and hold
- * in whichever process it goes on.
+ * Limits, retries, fallbacks, the model and the strategy of one run, as plain data: they are kept with the run, and
+ * hold in whichever process it goes on.
  *
  * @since 0.1.0
  */
