@@ -1,4 +1,4 @@
-import { useQuery } from "../lib/hooks.js"
+import { linkTo, useQuery } from "../lib/hooks.js"
 import { Badge, Empty, Loaded, Panel, ViewHead } from "../lib/parts.js"
 import { useConnection } from "../lib/session.js"
 
@@ -20,7 +20,20 @@ const Agents = () => {
           ) : (
             <div className="cards">
               {agents.map(({ description, name, strategy, tools }) => (
-                <Panel key={name} title={name}>
+                <Panel
+                  key={name}
+                  title={name}
+                  actions={
+                    <>
+                      <a className="button quiet" href={linkTo("playground", [], { agent: name })}>
+                        Try it
+                      </a>
+                      <a className="button quiet" href={linkTo("runs", [], { agent: name })}>
+                        Its runs
+                      </a>
+                    </>
+                  }
+                >
                   {description === undefined ? null : <p>{description}</p>}
                   {strategy === undefined ? null : (
                     <p>
