@@ -1,14 +1,21 @@
+import * as Fs from "node:fs"
+import * as Os from "node:os"
+import * as Path from "node:path"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import type * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import * as Application from "../../src/application/Application.js"
 import * as Run from "../../src/observability/Run.js"
-import type * as TestModel from "../../src/testing/TestModel.js"
+import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
+import * as EveryStrategy from "../strategy/EveryStrategy.js"
 import * as Chromium from "../support/Chromium.js"
 import * as StudioPages from "../support/StudioPages.js"
 import { pieces } from "../trace/HostileText.js"
@@ -37,6 +44,18 @@ const inner = Agent.make("inner", { system: "You check.", description: "Checks" 
 const clerk = Agent.make("clerk", { system: "You lend books.", tools: [find, flood, AgentTool.make(inner)] })
 const agents = [clerk, inner] as ReadonlyArray<Agent.Agent<any, any, AgentExecutor.AgentExecutor>>
 
+const lender = Agent.make("lender", {
+  system: "You lend books.",
+  tools: [
+    Tool.make("lend", {
+      description: "Lends a book",
+      parameters: { title: Schema.String },
+      requiresApproval: true,
+      handler: () => Effect.succeed("lent")
+    })
+  ]
+})
+
 const FLOOD = 100_000
 
 const script: TestModel.Script = (request) => {
@@ -45,9 +64,6 @@ const script: TestModel.Script = (request) => {
   if (request.tools === undefined) return "checked"
   if (asked === "flood") {
     return tools === 0 ? { calls: [{ name: "flood", params: { count: FLOOD } }] } : "flooded"
-  }
-  if (asked === "wait") {
-    return tools === 0 ? { calls: [{ name: "find", params: { title: "Emma" } }], delay: "2 seconds" } : "waited"
   }
   if (tools === 0) return { calls: [{ name: "find", params: { title: pieces.join(" ") } }] }
   if (tools === 1) return { calls: [{ name: "delegate_to_inner", params: { message: "Check it" } }] }
@@ -149,25 +165,100 @@ Chromium.suite((open) => {
     })
   )
 
-  it.scopedLive("goes on by itself when the server was restarted", () =>
+  it.scopedLive("draws the plan, the search and the graph of strategies, with the same as text", () =>
     Effect.gen(function* () {
+      const opened = yield* open
+      const { page, problems } = opened
+      for (const [name, tab, word] of [
+        ["plan-execute", "Plan", "completed"],
+        ["lats", "Search tree", "visits"],
+        ["storm", "Outline", ""]
+      ] as const) {
+        const sample = EveryStrategy.samples.find((one) => one.name === name) as EveryStrategy.Case
+        const server = yield* StudioPages.serve({
+          agents: [EveryStrategy.agentOf(sample)],
+          script: (request) => sample.sample.model(request)
+        })
+        const runId = yield* start(server.url, sample.sample.task, { agent: "sample" })
+        yield* StudioPages.enter(opened, server, `#/runs/${runId}`)
+        yield* Effect.promise(async () => {
+          await page.setViewportSize({ width: 1280, height: 900 })
+          await page.getByRole("tab", { name: tab }).click()
+          const panel = page.getByRole("tabpanel")
+          if (word === "") await panel.getByRole("listitem").first().waitFor()
+          else {
+            await panel.getByRole("img", { name: tab }).waitFor()
+            await panel.getByText("As text").click()
+            await panel.getByRole("listitem").filter({ hasText: word }).first().waitFor()
+          }
+        })
+        yield* StudioPages.picture(page, `run-${name}`)
+        assert.deepStrictEqual(yield* StudioPages.violations(page), [])
+        assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
+        yield* Effect.promise(async () => {
+          await page.setViewportSize({ width: 1280, height: 900 })
+          await page.getByRole("tab", { name: "Strategy" }).click()
+          await page.getByRole("img", { name: /^Strategy / }).waitFor()
+          await page
+            .getByRole("tabpanel")
+            .getByText(/\d+ times/)
+            .first()
+            .waitFor()
+        })
+        yield* StudioPages.picture(page, `strategy-${name}`)
+      }
+      assert.deepStrictEqual(problems, [])
+    })
+  )
+
+  it.scopedLive("follows a run by itself across a restart of the server, and shows each event once", () =>
+    Effect.gen(function* () {
+      const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-restart-"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => Fs.rmSync(folder, { recursive: true, force: true })))
+      const secret = Redacted.make("a secret that both servers have, of 32 bytes")
+      const services = Layer.provide(
+        Application.layerSqlite([lender], { file: Path.join(folder, "agents.db") }),
+        TestModel.layer(({ messages }) =>
+          messages.at(-1)?.role === "tool" ? "It is yours" : { calls: [{ name: "lend", params: { title: "Emma" } }] }
+        )
+      )
       const first = yield* Scope.make()
-      const before = yield* Scope.extend(StudioPages.serve({ agents, script }), first)
+      const setup = { agents: [lender], secret, services }
+      const before = yield* Scope.extend(StudioPages.serve(setup), first)
       const port = Number(new URL(before.url).port)
       const opened = yield* open
       const { page } = opened
-      yield* StudioPages.enter(opened, before, "#/runs")
-      yield* Effect.promise(() => page.getByText("No run fits.").waitFor())
-      yield* Scope.close(first, Exit.void)
-      yield* Effect.promise(() => page.getByText("The server cannot be reached").waitFor())
-      const after = yield* StudioPages.serve({ agents, script, port })
-      yield* start(after.url, "Where is Emma?")
-      yield* Effect.promise(() =>
-        page
-          .getByText(/credentials|Sign in|clerk/)
-          .first()
-          .waitFor()
+      const { run } = yield* Effect.promise(() =>
+        fetch(`${before.url}/v1/runs`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ agent: "lender", input: "Emma, please" })
+        }).then((response) => response.json() as Promise<{ readonly run: { readonly runId: string } }>)
       )
+      yield* StudioPages.enter(opened, before, `#/runs/${run.runId}`)
+      const timeline = page.getByRole("list", { name: "Timeline" })
+      yield* Effect.promise(() => timeline.getByRole("button", { name: /Tool lend.*waiting/ }).waitFor())
+      yield* Scope.close(first, Exit.void)
+      const after = yield* StudioPages.serve({ ...setup, port })
+      assert.strictEqual(after.url, before.url)
+      const { approvals } = yield* Effect.promise(() =>
+        fetch(`${after.url}/v1/approvals`).then(
+          (response) => response.json() as Promise<{ readonly approvals: ReadonlyArray<{ readonly id: string }> }>
+        )
+      )
+      assert.lengthOf(approvals, 1)
+      yield* Effect.promise(async () => {
+        await fetch(`${after.url}/v1/approvals/${encodeURIComponent(approvals[0]?.id ?? "")}/decision`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ decision: "approve" })
+        })
+        // Nobody touches the page.
+        await page.getByRole("region", { name: "Answer" }).getByText("It is yours").waitFor()
+        await timeline.getByRole("button", { name: /Finished/ }).waitFor()
+        assert.strictEqual(await timeline.getByRole("button", { name: /Began/ }).count(), 1)
+        assert.strictEqual(await timeline.getByRole("button", { name: /Tool lend.*done/ }).count(), 1)
+      })
     })
   )
 })
