@@ -200,8 +200,8 @@ Chromium.suite((open) => {
           await page.getByRole("tab", { name: "Strategy" }).click()
           await page.getByRole("img", { name: /^Strategy / }).waitFor()
           await page
-            .getByRole("tabpanel")
-            .getByText(/\d+ times/)
+            .locator(".graph-state")
+            .filter({ hasText: /once|times/ })
             .first()
             .waitFor()
         })
