@@ -1,7 +1,7 @@
 /** Decides a call of a tool, or answers a question, of a run that waits. */
 import { useState } from "react"
 import type { WaitingRequest } from "../../src/http/api/ApiModels.js"
-import { linkTo, useAction } from "../lib/hooks.js"
+import { linkTo, useAction, useQuery } from "../lib/hooks.js"
 import { Badge, Facts, Id, Json, Problem, Time } from "../lib/parts.js"
 import { JsonField, SchemaForm, startOf } from "../lib/SchemaForm.js"
 import { useConnection } from "../lib/session.js"
@@ -19,17 +19,37 @@ const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.s
 const titleOf = ({ agent, question, tool }: WaitingRequest): string =>
   question === undefined ? `${agent} wants to call ${tool}` : `${agent} asks`
 
+/** The JSON Schema of the arguments; none of a tool that the agent of the server does not have itself. */
+const useParameters = ({ agent, question, tool }: WaitingRequest): unknown => {
+  const { studio } = useConnection()
+  const { data } = useQuery(question === undefined ? `agent ${agent}` : undefined, () =>
+    studio.studioRuns.studioAgent({ path: { name: agent } })
+  )
+  return data?.tools.find(({ name }) => name === tool)?.parameters
+}
+
 /** What somebody who decides edits: arguments, or the answer. */
 const Editor = ({
   onChange,
-  request: { question },
+  request,
   value
 }: {
   readonly request: WaitingRequest
   readonly value: unknown
   readonly onChange: (value: unknown) => void
-}) =>
-  question === undefined || question.clientTool === true ? (
+}) => {
+  const { question } = request
+  const parameters = useParameters(request)
+  const [isJson, setJson] = useState(false)
+  return parameters !== undefined ? (
+    <>
+      <label className="inline">
+        <input type="checkbox" checked={isJson} onChange={({ target }) => setJson(target.checked)} />
+        Arguments as JSON
+      </label>
+      <SchemaForm key={String(isJson)} schema={parameters} value={value} onChange={onChange} asJson={isJson} />
+    </>
+  ) : question === undefined || question.clientTool === true ? (
     <JsonField
       label={question === undefined ? "Arguments" : "Result of the tool"}
       hint={
@@ -44,6 +64,7 @@ const Editor = ({
   ) : (
     <SchemaForm schema={question.form} value={value} onChange={onChange} asJson={false} />
   )
+}
 
 const startValue = ({ params, question }: WaitingRequest): unknown =>
   question === undefined

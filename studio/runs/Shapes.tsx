@@ -1,4 +1,5 @@
 /** What a run is made of besides its events in a row: its plan, its search, its outline, and the graph of its strategy. */
+import * as Effect from "effect/Effect"
 import { lazy, Suspense } from "react"
 import { useQuery } from "../lib/hooks.js"
 import { Empty, Loaded } from "../lib/parts.js"
@@ -70,8 +71,18 @@ export const StrategyGraph = ({ fold }: { readonly fold: RunFold }) => {
   const { studio } = useConnection()
   const { ended, lastNode, nodes: counts, started } = fold
   const name = started?.strategy
-  const query = useQuery(name === undefined ? undefined : `strategy ${name}`, () =>
-    studio.studioRuns.studioStrategy({ path: { name: name ?? "" } })
+  const agent = started?.agent ?? ""
+  const named = studio.studioRuns.studioStrategy({ path: { name: name ?? "" } })
+  // A strategy that an agent made itself is in no registry.
+  const query = useQuery(name === undefined ? undefined : `strategy ${agent} ${name}`, () =>
+    studio.studioRuns.studioAgent({ path: { name: agent } }).pipe(
+      Effect.map(({ strategy }) => strategy),
+      Effect.filterOrElse(
+        ({ graph, name: own }) => own === name && graph !== undefined,
+        () => named
+      ),
+      Effect.catchAll(() => named)
+    )
   )
   if (name === undefined) return <Empty>The run has not begun.</Empty>
   return (
@@ -90,7 +101,13 @@ export const StrategyGraph = ({ fold }: { readonly fold: RunFold }) => {
                 return {
                   id,
                   label: node,
-                  state: isLast ? "ended last" : count === undefined ? undefined : `${count} times`,
+                  state: isLast
+                    ? "ended last"
+                    : count === undefined
+                      ? undefined
+                      : count === 1
+                        ? "once"
+                        : `${count} times`,
                   tone: isLast ? "busy" : count === undefined ? "plain" : "good"
                 }
               })}

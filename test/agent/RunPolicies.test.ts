@@ -223,9 +223,11 @@ describe("the policy of a run", () => {
       })
       const agent = Agent.make("a", { system: "a", strategy: Reflection.make() }).pipe(Agent.withGuards(critic))
       const response = yield* AgentExecutor.run(agent, { input: "go", policy: { model: "solver" } }).pipe(
-        Effect.provide(layerOf(first.client, solver.client)),
         Effect.provide(
-          Layer.provide(DefaultModelRouter.layerDefault, Layer.succeed(LlmClient.LlmClient, solver.client))
+          Layer.merge(
+            layerOf(first.client, solver.client),
+            Layer.provide(DefaultModelRouter.layerDefault, Layer.succeed(LlmClient.LlmClient, solver.client))
+          )
         )
       )
       assert.include(response.message, "solved")

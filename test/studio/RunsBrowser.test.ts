@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import type * as AgentExecutor from "../../src/agent/AgentExecutor.js"
@@ -9,6 +10,7 @@ import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Run from "../../src/observability/Run.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
+import * as EveryStrategy from "../strategy/EveryStrategy.js"
 import * as Chromium from "../support/Chromium.js"
 import * as StudioPages from "../support/StudioPages.js"
 import { pieces } from "../trace/HostileText.js"
@@ -45,9 +47,6 @@ const script: TestModel.Script = (request) => {
   if (request.tools === undefined) return "checked"
   if (asked === "flood") {
     return tools === 0 ? { calls: [{ name: "flood", params: { count: FLOOD } }] } : "flooded"
-  }
-  if (asked === "wait") {
-    return tools === 0 ? { calls: [{ name: "find", params: { title: "Emma" } }], delay: "2 seconds" } : "waited"
   }
   if (tools === 0) return { calls: [{ name: "find", params: { title: pieces.join(" ") } }] }
   if (tools === 1) return { calls: [{ name: "delegate_to_inner", params: { message: "Check it" } }] }
@@ -149,25 +148,70 @@ Chromium.suite((open) => {
     })
   )
 
+  it.scopedLive("draws the plan, the search and the graph of strategies, with the same as text", () =>
+    Effect.gen(function* () {
+      const opened = yield* open
+      const { page, problems } = opened
+      for (const [name, tab, word] of [
+        ["plan-execute", "Plan", "completed"],
+        ["lats", "Search tree", "visits"],
+        ["storm", "Outline", ""]
+      ] as const) {
+        const sample = EveryStrategy.samples.find((one) => one.name === name) as EveryStrategy.Case
+        const server = yield* StudioPages.serve({
+          agents: [EveryStrategy.agentOf(sample)],
+          script: (request) => sample.sample.model(request)
+        })
+        const runId = yield* start(server.url, sample.sample.task, { agent: "sample" })
+        yield* StudioPages.enter(opened, server, `#/runs/${runId}`)
+        yield* Effect.promise(async () => {
+          await page.setViewportSize({ width: 1280, height: 900 })
+          await page.getByRole("tab", { name: tab }).click()
+          const panel = page.getByRole("tabpanel")
+          if (word === "") await panel.getByRole("listitem").first().waitFor()
+          else {
+            await panel.getByRole("img", { name: tab }).waitFor()
+            await panel.getByText("As text").click()
+            await panel.getByRole("listitem").filter({ hasText: word }).first().waitFor()
+          }
+        })
+        yield* StudioPages.picture(page, `run-${name}`)
+        assert.deepStrictEqual(yield* StudioPages.violations(page), [])
+        assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
+        yield* Effect.promise(async () => {
+          await page.setViewportSize({ width: 1280, height: 900 })
+          await page.getByRole("tab", { name: "Strategy" }).click()
+          await page.getByRole("img", { name: /^Strategy / }).waitFor()
+          await page
+            .locator(".graph-state")
+            .filter({ hasText: /once|times/ })
+            .first()
+            .waitFor()
+        })
+        yield* StudioPages.picture(page, `strategy-${name}`)
+      }
+      assert.deepStrictEqual(problems, [])
+    })
+  )
+
   it.scopedLive("goes on by itself when the server was restarted", () =>
     Effect.gen(function* () {
+      const setup = { agents, script, secret: Redacted.make("a secret that both servers have, of 32 bytes") }
       const first = yield* Scope.make()
-      const before = yield* Scope.extend(StudioPages.serve({ agents, script }), first)
-      const port = Number(new URL(before.url).port)
+      const before = yield* Scope.extend(StudioPages.serve(setup), first)
       const opened = yield* open
       const { page } = opened
       yield* StudioPages.enter(opened, before, "#/runs")
       yield* Effect.promise(() => page.getByText("No run fits.").waitFor())
       yield* Scope.close(first, Exit.void)
       yield* Effect.promise(() => page.getByText("The server cannot be reached").waitFor())
-      const after = yield* StudioPages.serve({ agents, script, port })
-      yield* start(after.url, "Where is Emma?")
-      yield* Effect.promise(() =>
-        page
-          .getByText(/credentials|Sign in|clerk/)
-          .first()
-          .waitFor()
-      )
+      const after = yield* StudioPages.serve({ ...setup, port: Number(new URL(before.url).port) })
+      const runId = yield* start(after.url, "Where is Emma?")
+      // Nobody touches the page.
+      yield* Effect.promise(async () => {
+        await page.locator(`a[href="#/runs/${runId}"]`).waitFor()
+        await page.getByText("The server cannot be reached").waitFor({ state: "detached" })
+      })
     })
   )
 })

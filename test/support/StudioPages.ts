@@ -10,6 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
+import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { Page } from "playwright-core"
 import { root } from "../../scripts/layout.js"
@@ -29,6 +30,8 @@ export interface Setup extends Omit<AgentServers.Setup, "webhooks" | "push"> {
   readonly services?: Layer.Layer<Exclude<AgentServer.Services, Authentication.Authentication>, any> | undefined
   /** Default a free one. */
   readonly port?: number
+  /** With it a browser stays known to the next server. */
+  readonly secret?: Redacted.Redacted
 }
 
 export interface Server {
@@ -42,13 +45,22 @@ export const serve = (setup: Setup): Effect.Effect<Server, never, Scope.Scope> =
   Effect.gen(function* () {
     const links = yield* Queue.unbounded<string>()
     const page = yield* Effect.promise(TestServers.studioPage)
-    const { authentication = Authentication.layerAnonymous, port = 0, services, studio, userId, ...server } = setup
+    const {
+      authentication = Authentication.layerAnonymous,
+      port = 0,
+      secret,
+      services,
+      studio,
+      userId,
+      ...server
+    } = setup
     const context = yield* Layer.build(
       Studio.layer({
         ...server,
         page,
         links: {
           announce: (url) => Effect.asVoid(Queue.offer(links, url)),
+          ...(secret === undefined ? {} : { secret }),
           ...(userId === undefined ? {} : { userId })
         },
         ...studio
