@@ -48,7 +48,9 @@ const script: TestModel.Script = (request) => {
   if (asked === "flood") {
     return tools === 0 ? { calls: [{ name: "flood", params: { count: FLOOD } }] } : "flooded"
   }
-  if (tools === 0) return { calls: [{ name: "find", params: { title: pieces.join(" ") } }] }
+  if (tools === 0) {
+    return { calls: [{ name: "find", params: { title: asked === "Where is Emma?" ? "Emma" : pieces.join(" ") } }] }
+  }
   if (tools === 1) return { calls: [{ name: "delegate_to_inner", params: { message: "Check it" } }] }
   return { text: ["On **shelf** B2 ", ...pieces] }
 }
