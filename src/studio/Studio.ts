@@ -48,8 +48,8 @@ export interface Links {
   /** Who the browser is. Without a user it reaches only what has no owner. */
   readonly userId?: UserId | undefined
   /**
-   * Browsers stay known, for a week, in every process with the same secret. Default: a random one, with which a session
-   * ends with the process.
+   * Browsers stay known, for a week, in every process with the same secret of 16 characters or more. Default: a random
+   * one, with which a session ends with the process.
    */
   readonly secret?: Redacted.Redacted | undefined
 }

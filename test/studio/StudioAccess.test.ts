@@ -175,6 +175,16 @@ it.scopedLive("a session holds in every process with the secret, until the brows
   })
 )
 
+it.scopedLive("a secret that can be guessed is refused", () =>
+  Effect.gen(function* () {
+    for (const secret of ["", "x".repeat(15)]) {
+      const links = { secret: Redacted.make(secret), announce: () => Effect.void }
+      const result = yield* Effect.either(Effect.sandbox(StudioPages.serve({ agents, studio: { links } })))
+      assert.include(String(Either.getLeft(result)), "fewer than 16 characters")
+    }
+  })
+)
+
 const callers = Authentication.layerBearer({
   verify: (token) =>
     Effect.succeed(

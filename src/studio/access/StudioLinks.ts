@@ -11,7 +11,7 @@ import * as Encoding from "effect/Encoding"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
-import { ApiError } from "../../http/api/ApiError.js"
+import { ApiConfigurationError, ApiError } from "../../http/api/ApiError.js"
 import type { Identity } from "../../http/api/Authentication.js"
 import { SCOPE } from "./StudioDeveloper.js"
 
@@ -91,13 +91,24 @@ const algorithm = { name: "HMAC", hash: "SHA-256" }
 
 const session = /^(\d{1,15})\.([\w-]{43})\.([\w-]{43})$/
 
+/** Whoever has a session can try secrets against its signature: shorter ones can be guessed. */
+const SHORTEST = 16
+
 /**
+ * Fails if the secret has fewer than 16 characters.
+ *
  * @category constructors
  */
-export const make = ({ identity, secret }: Options): Effect.Effect<StudioLinks> =>
+export const make = ({ identity, secret }: Options): Effect.Effect<StudioLinks, ApiConfigurationError> =>
   Effect.gen(function* () {
     const { subtle } = globalThis.crypto
     const given = secret === undefined ? yield* random : Redacted.value(secret)
+    if (given.length < SHORTEST) {
+      return yield* new ApiConfigurationError({
+        message: `The secret of the studio's sessions has fewer than ${SHORTEST} characters`,
+        hint: "Take random characters, such as those of `openssl rand -base64 32`"
+      })
+    }
     const key = yield* Effect.promise(() =>
       subtle.importKey("raw", bytesOf(given), algorithm, false, ["sign", "verify"])
     )
