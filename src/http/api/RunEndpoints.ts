@@ -47,7 +47,12 @@ export interface Options extends EventStream.Options {
 /** The header that names the run of a stream. */
 export const RUN_ID = "lexigram-run-id"
 
-const accessOf = ({ userId }: Identity): Runs.Access => (userId === undefined ? {} : { userId })
+/**
+ * What a caller reaches: what is its own, and without a user what has no owner.
+ *
+ * @category conversions
+ */
+export const accessOf = ({ userId }: Identity): Runs.Access => (userId === undefined ? {} : { userId })
 
 const requestOf = (
   { webhook: _, ...payload }: ApiModels.StartRun,

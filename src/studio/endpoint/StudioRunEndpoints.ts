@@ -35,8 +35,6 @@ import * as StudioAgents from "./StudioAgents.js"
 
 const view: PublicView.Options = { developer: true }
 
-const accessOf = ({ userId }: Identity): Runs.Access => (userId === undefined ? {} : { userId })
-
 const unknownRun = new ApiError({ reason: "unknown", message: "No run of yours has this id" })
 
 const noLog = new ApiError({
@@ -243,7 +241,7 @@ export const layer = ({ agents, limits }: Setting) =>
           Effect.gen(function* () {
             const caller = yield* Caller
             const from = yield* RunEndpoints.fromOf(request, urlParams.from)
-            if (Option.isNone(yield* Refusals.ofRun(runs.poll(runId, accessOf(caller))))) {
+            if (Option.isNone(yield* Refusals.ofRun(runs.poll(runId, RunEndpoints.accessOf(caller))))) {
               const logged = yield* Effect.catchTag(loggedOf(runId), "ApiError", () => unknownRun)
               const [first] = yield* read(logged, 0, 1)
               if (first === undefined) return yield* unknownRun
@@ -259,7 +257,7 @@ export const layer = ({ agents, limits }: Setting) =>
         .handle("studioCase", ({ path, urlParams: { expected = "answer" } }) =>
           Effect.gen(function* () {
             const logged = yield* loggedOf(path.runId)
-            const found = yield* Refusals.ofRun(runs.poll(path.runId, accessOf(yield* Caller)))
+            const found = yield* Refusals.ofRun(runs.poll(path.runId, RunEndpoints.accessOf(yield* Caller)))
             if (Option.isNone(found)) return yield* unknownRun
             return yield* caseLine(logged, found.value.record, expected === "answer")
           })
