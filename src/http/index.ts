@@ -122,6 +122,14 @@ export * as SessionModels from "./api/SessionModels.js"
 export * as SessionToken from "./session/SessionToken.js"
 
 /**
+ * A server of Node that answers while no application does. It listens before its application is built, and `Scope`
+ * closes the application before the server: without this, a request that comes meanwhile is never answered.
+ *
+ * @since 0.1.0
+ */
+export * as StartingServer from "./request/StartingServer.js"
+
+/**
  * The endpoints of chats of AI SDK UI: what `DefaultChatTransport` of `ai` 6 and 7 sends to them.
  *
  * @since 0.1.0

@@ -17,6 +17,7 @@ import { root } from "../../scripts/layout.js"
 import type { UserId } from "../../src/domain/Ids.js"
 import type * as AgentServer from "../../src/http/api/AgentServer.js"
 import * as Authentication from "../../src/http/api/Authentication.js"
+import * as StartingServer from "../../src/http/request/StartingServer.js"
 import * as Studio from "../../src/studio/Studio.js"
 import * as AgentServers from "./AgentServers.js"
 import type { Opened } from "./Chromium.js"
@@ -71,7 +72,7 @@ export const serve = (setup: Setup): Effect.Effect<Server, never, Scope.Scope> =
             : Layer.merge(services, authentication),
           NodeContext.layer
         ]),
-        Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port, host: "127.0.0.1" }))
+        Layer.provideMerge(NodeHttpServer.layer(() => StartingServer.make(createServer()), { port, host: "127.0.0.1" }))
       )
     )
     const { address } = Context.get(context, HttpServer.HttpServer)

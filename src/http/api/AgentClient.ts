@@ -11,6 +11,7 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
@@ -43,6 +44,11 @@ export interface Options {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** How often a connection is tried in a row before a stream fails; default 8, with pauses from 250 ms to 8 s. */
   readonly attempts?: number | undefined
+  /**
+   * How long the server may send nothing before the connection counts as broken; default 1 minute. A server sends a
+   * comment every 15 seconds where it has no events, and answers a request for a run within 25.
+   */
+  readonly idle?: Duration.DurationInput | undefined
   /**
    * Where the events of runs are; default `/v1/runs`.
    *
@@ -130,12 +136,18 @@ const accepted = (
 /** Longer events are refused. */
 const LONGEST = 16 * 1024 * 1024
 
+const silent = () => lost("The server sends nothing any more")
+
 /** The events of a body. It fails with the failure that the server sends in its place. */
-const readEvents = (response: HttpClientResponse.HttpClientResponse): Stream.Stream<AgentEvent, ApiError> =>
+const readEvents = (
+  response: HttpClientResponse.HttpClientResponse,
+  idle: Duration.Duration
+): Stream.Stream<AgentEvent, ApiError> =>
   Stream.suspend(() => {
     const lines = SseLines.make({ maxEventLength: LONGEST })
     return response.stream.pipe(
       Stream.mapError(() => lost("The connection to the server broke")),
+      Stream.timeoutFail(silent, idle),
       Stream.mapConcatEffect((bytes) => {
         const found: Array<SseLines.SseEvent> = []
         if (!lines.push(bytes, found)) return lost(`An event has more than ${LONGEST} characters`)
@@ -163,6 +175,7 @@ class Connection {
   constructor(
     private readonly http: Http,
     private readonly attempts: number,
+    private readonly idle: Duration.Duration,
     private readonly eventsOf: string
   ) {}
 
@@ -197,7 +210,7 @@ class Connection {
           Stream.flatMap((response) => {
             known ??= response.headers["lexigram-run-id"]
             if (response.status === 204) isOver = true
-            return readEvents(response)
+            return readEvents(response, this.idle)
           }),
           Stream.tap((event) =>
             Effect.sync(() => {
@@ -285,7 +298,9 @@ const WAIT = 25
 export const make = (options: Options): Effect.Effect<Client, never, HttpClient.HttpClient> =>
   Effect.flatMap(HttpClient.HttpClient, (given) => {
     const { headers, token } = options
+    const idle = Duration.decode(options.idle ?? "1 minute")
     const base = given.pipe(
+      HttpClient.transformResponse(Effect.timeoutFail({ duration: idle, onTimeout: silent })),
       HttpClient.mapRequest((request) =>
         HttpClientRequest.prependUrl(
           headers === undefined ? request : HttpClientRequest.setHeaders(request, headers),
@@ -301,7 +316,7 @@ export const make = (options: Options): Effect.Effect<Client, never, HttpClient.
             Effect.map(known, (value) => HttpClientRequest.bearerToken(request, value))
           )
     return Effect.map(derive(http), (api): Client => {
-      const connection = new Connection(http, count(options.attempts, 8, 1), options.eventsOf ?? "/v1/runs")
+      const connection = new Connection(http, count(options.attempts, 8, 1), idle, options.eventsOf ?? "/v1/runs")
       const failed = (error: unknown): ApiError =>
         error instanceof ApiError ? error : lost("The server cannot be reached, or answers in another language")
       const answer = (found: ApiModels.RunWithAnswer): Effect.Effect<ApiModels.Answer, ApiError> =>

@@ -58,7 +58,53 @@ const cutting = (target: string, after: number) =>
     })
   )
 
+/** Answers the first request for events never, the second one in part, and passes on what follows. */
+const falteringBefore = (target: string) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.async<Http.Server>((resume) => {
+        let asked = 0
+        const server = Http.createServer((request, response) => {
+          const number = request.url?.includes("/events") === true ? ++asked : Number.POSITIVE_INFINITY
+          if (number === 1) return
+          const url = new URL(request.url ?? "/", target)
+          const passed = Http.request(url, { method: request.method, headers: request.headers }, (answer) => {
+            response.writeHead(answer.statusCode ?? 500, answer.headers)
+            if (number > 2) answer.pipe(response)
+            else answer.once("data", (bytes: Buffer) => response.write(bytes))
+          })
+          passed.on("error", () => response.destroy())
+          request.pipe(passed)
+        })
+        server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+      }),
+      (server) =>
+        Effect.async<void>((resume) => {
+          server.closeAllConnections()
+          server.close(() => resume(Effect.void))
+        })
+    ),
+    (server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  )
+
 describe("AgentClient", () => {
+  it.scopedLive("asks again where a server is silent", () =>
+    Effect.gen(function* () {
+      const { url } = yield* AgentServers.start({ agents: [helper] })
+      const { runId } = yield* Effect.flatMap(clientOf(url), (client) =>
+        client.run({ agent: "helper", input: "hello" })
+      )
+      const client = yield* clientOf(yield* falteringBefore(url), { idle: "300 millis" })
+      const events = Array.from(yield* Stream.runCollect(client.events(runId)))
+      assert.deepStrictEqual(events, Array.from(yield* Stream.runCollect(direct.events(runId))))
+      assert.strictEqual(events.at(-1)?._tag, "Finished")
+      const once = yield* clientOf(yield* falteringBefore(url), { idle: "50 millis", attempts: 1 })
+      const error = yield* Effect.flip(Stream.runDrain(once.events(runId)))
+      assert.strictEqual(error.reason, "unavailable")
+      assert.include(error.message, "sends nothing any more")
+    })
+  )
+
   it.scopedLive("runs an agent, and reads its run", () =>
     Effect.gen(function* () {
       const { url } = yield* AgentServers.start({ agents: [helper] })
