@@ -91,9 +91,8 @@ describe("AgentClient", () => {
   it.scopedLive("asks again where a server is silent", () =>
     Effect.gen(function* () {
       const { url } = yield* AgentServers.start({ agents: [helper] })
-      const { runId } = yield* Effect.flatMap(clientOf(url), (client) =>
-        client.run({ agent: "helper", input: "hello" })
-      )
+      const direct = yield* clientOf(url)
+      const { runId } = yield* direct.run({ agent: "helper", input: "hello" })
       const client = yield* clientOf(yield* falteringBefore(url), { idle: "300 millis" })
       const events = Array.from(yield* Stream.runCollect(client.events(runId)))
       assert.deepStrictEqual(events, Array.from(yield* Stream.runCollect(direct.events(runId))))
