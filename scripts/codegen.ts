@@ -7,6 +7,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { entryOf, filesBelow, flatEntries, folderOf, programs, root, rootModules, smallEntries } from "./layout.js"
 import { withMap } from "./pages.js"
+import { metadata, project } from "./project.js"
 
 interface Module {
   readonly entry: string
@@ -19,6 +20,9 @@ interface Module {
 
 interface PackageJson {
   readonly version: string
+  readonly homepage?: unknown
+  readonly repository?: unknown
+  readonly bugs?: unknown
   readonly exports?: Record<string, unknown>
   readonly bin?: Readonly<Record<string, string>>
 }
@@ -76,6 +80,14 @@ emit(
  * @category constants
  */
 export const version = ${JSON.stringify(manifest.version)}
+
+/**
+ * The address of the documentation. None until the package is published.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const documentation: string | undefined = ${JSON.stringify(project?.documentation) ?? "undefined"}
 `
 )
 
@@ -159,7 +171,8 @@ if (problems.length === 0) {
     index(inRoot, (module) => `./${module.entry}/${module.path}.js`)
   )
   emit("ARCHITECTURE.md", withMap(Fs.readFileSync(Path.join(root, "ARCHITECTURE.md"), "utf8")))
-  emit("package.json", `${JSON.stringify({ ...manifest, exports }, null, 2)}\n`)
+  const { bugs: _bugs, homepage: _homepage, repository: _repository, ...rest } = manifest
+  emit("package.json", `${JSON.stringify({ ...rest, exports, ...metadata(project) }, null, 2)}\n`)
 }
 
 for (const problem of problems) console.error(problem)

@@ -6,6 +6,7 @@
  */
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
+import * as Version from "./Version.js"
 
 /**
  * Code to class name. Codes that the original numbering never assigned are absent; `reserved` holds those that it
@@ -229,17 +230,35 @@ export const fields = <const Code extends ErrorCode>(code: Code) => ({
   cause
 })
 
-type ErrorClass = new (...args: ReadonlyArray<any>) => Error & { readonly hint?: unknown }
+/**
+ * The page about a code: its fields, its reasons and what to do. None while the documentation has no address.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const urlOf = (code: string, documentation: string | undefined = Version.documentation): string | undefined =>
+  documentation === undefined
+    ? undefined
+    : `${documentation.replace(/\/$/, "")}/reference-errors#${code.toLowerCase().replaceAll("_", "-")}`
 
-/** Puts the hint below the message in the stack, where `Cause.pretty` takes what it prints below the message. */
+type ErrorClass = new (...args: ReadonlyArray<any>) => Error & { readonly hint?: unknown; readonly code?: unknown }
+
+/**
+ * Puts the hint and the page of the code below the message in the stack, where `Cause.pretty` takes what it prints
+ * below the message.
+ */
 const withHintInStack = (Base: ErrorClass) =>
   class extends Base {
     constructor(...args: ReadonlyArray<any>) {
       super(...args)
-      const { hint, message, name, stack } = this
-      if (typeof hint !== "string" || stack === undefined) return
+      const { code, hint, message, name, stack } = this
+      const url = typeof code === "string" ? urlOf(code) : undefined
+      if ((typeof hint !== "string" && url === undefined) || stack === undefined) return
       const frames = stack.indexOf("\n    at ")
-      this.stack = `${name}: ${message}\n    hint: ${hint}${frames === -1 ? "" : stack.slice(frames)}`
+      const lines = [`${name}: ${message}`]
+      if (typeof hint === "string") lines.push(`    hint: ${hint}`)
+      if (url !== undefined) lines.push(`    see: ${url}`)
+      this.stack = lines.join("\n") + (frames === -1 ? "" : stack.slice(frames))
     }
   }
 

@@ -10,4 +10,12 @@
  * @since 0.1.0
  * @category constants
  */
-export const version = "0.1.0"
+export const version = "0.0.0"
+
+/**
+ * The address of the documentation. None until the package is published.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const documentation: string | undefined = undefined
