@@ -42,10 +42,10 @@ const logs = Layer.merge(
   Logger.minimumLogLevel(LogLevel.Warning)
 )
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colors are control characters
 const colors = /\u001b\[[0-9;]*m/g
 
-/** The console of `@effect/cli`, which writes colours in any case, and wide lists. */
+/** The console of `@effect/cli`, which writes colors in any case, and wide lists. */
 const consoleOf = (screen: Screen.Service, base: Console.Console): Console.Console => {
   const line = (values: ReadonlyArray<unknown>): string => {
     const text = values.map(String).join(" ")

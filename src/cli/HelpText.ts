@@ -25,7 +25,7 @@ const itemOf = (line: string): readonly [string, string] => {
 }
 
 /**
- * The text of a help without colours. Lists of commands have two columns.
+ * The text of a help without colors. Lists of commands have two columns.
  *
  * @category conversions
  */

@@ -1,4 +1,4 @@
-/** What went wrong in the library whose behaviour this one follows, and does not here. */
+/** What went wrong in the library whose behavior this one follows, and does not here. */
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

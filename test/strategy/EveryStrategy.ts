@@ -151,7 +151,7 @@ const reflexionOfPlans = variant("reflexion (plans)", {
   }
 })
 
-/** A text that is written, criticised and mended. */
+/** A text that is written, criticized and mended. */
 const reflexionCritique = variant("reflexion (critique)", {
   task: "Greet Ada by name.",
   strategy: Reflexion.make({ form: "critique" }),

@@ -46,7 +46,7 @@ export const start = (
           env: { ...inherited, TERM: "xterm-256color", ...env }
         })
         pty.onData((data) => {
-          // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+          // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are control characters
           if (/\u001b\[\d+m/.test(data)) colored = true
           screen.write(data, () => {
             for (const watcher of watchers) watcher()

@@ -55,7 +55,7 @@ const endsWithReader = (stream: NodeJS.WriteStream) =>
   )
 
 /**
- * That of the process. Colours are for terminals: `NO_COLOR` turns them off, `FORCE_COLOR` on.
+ * That of the process. Colors are for terminals: `NO_COLOR` turns them off, `FORCE_COLOR` on.
  *
  * @category layers
  */

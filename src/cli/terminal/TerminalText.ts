@@ -1,5 +1,5 @@
 /**
- * Text for terminals: colours, and what others wrote without what would move the cursor.
+ * Text for terminals: colors, and what others wrote without what would move the cursor.
  *
  * @private
  * @since 0.1.0

@@ -234,7 +234,7 @@ describe("SkillFile", () => {
   it("compares names by NFKC", () => {
     assert.strictEqual(file(named("ﬁle"), "file").name, "file")
     assert.strictEqual(file(named("cafe\u0301"), "caf\u00e9").name, "caf\u00e9")
-    // 18 characters each, normalised.
+    // 18 characters each, normalized.
     assert.deepStrictEqual(rules(named("\uFDFA".repeat(4))).includes("length"), true)
   })
 

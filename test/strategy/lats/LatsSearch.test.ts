@@ -282,7 +282,7 @@ describe("concurrency of Lats", () => {
       )
       yield* TestClock.adjust("3500 millis")
       assert.isNull(fiber.unsafePoll())
-      // One second for the samples, one for the tools, one for the judgements, one for the answer.
+      // One second for the samples, one for the tools, one for the judgments, one for the answer.
       yield* TestClock.adjust("500 millis")
       const ran = yield* Fiber.join(fiber)
       assert.lengthOf(ran.requests, 4 + 4 + 1)
