@@ -17,6 +17,7 @@ const kinds: Readonly<Record<string, RegExp>> = {
   page: /^(README|CHANGELOG)\.md$/,
   license: /^LICENSE$/,
   module: /^dist\/[\w./-]+\.js$/,
+  lines: /^dist\/[\w./-]+\.js\.map$/,
   types: /^dist\/[\w./-]+\.d\.ts$/,
   program: /^dist\/[\w./-]+\.mjs$/,
   studio: /^dist\/studio\/page\/[\w.-]+\.(js|css|html|txt|svg)$/
@@ -92,7 +93,10 @@ const checked = needed([
   ...Object.keys((manifest.peerDependencies as Record<string, string> | undefined) ?? {})
 ])
 for (const name of checked) {
-  const license = packages[`node_modules/${name}`]?.license
+  const locked = packages[`node_modules/${name}`]
+  // An optional peer that nothing here needs.
+  if (locked === undefined) continue
+  const { license } = locked
   if (license === undefined) problems.push(`${name} has no license in package-lock.json`)
   else if (!isPermissive(license)) problems.push(`${name} has the license ${license}`)
 }

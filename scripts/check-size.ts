@@ -14,6 +14,8 @@ interface Manifest {
   readonly name: string
   readonly exports: Readonly<Record<string, { readonly default?: string } | string | null>>
   readonly dependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
 interface Locked {
@@ -61,7 +63,7 @@ const mostFiles: Readonly<Record<string, number>> = {
   "./memory": 19,
   "./persistence": 47,
   "./prompt": 20,
-  "./provider": 20,
+  "./provider": 21,
   "./session": 24,
   "./skill": 23,
   "./strategy": 53,
@@ -97,7 +99,7 @@ const modulesOf = async (entries: ReadonlyArray<string>): Promise<number> => {
   return reached.size
 }
 const composed = ["agent/AgentExecutor.ts", "agent/Agents.ts", "agent/definition/Agent.ts"]
-expect("modules of Agent, AgentExecutor and Agents", await modulesOf(composed), 161)
+expect("modules of Agent, AgentExecutor and Agents", await modulesOf(composed), 162)
 expect("modules of the root entry", await modulesOf(["index.ts"]), 192)
 
 const loaded = loadedBy(Path.join(root, "bench/cold/agent.mjs"))
@@ -173,7 +175,7 @@ const placeOf = (name: string, from: string): string | undefined => {
 const suits = (wanted: ReadonlyArray<string> | undefined, own: string): boolean =>
   wanted === undefined || wanted.includes(own)
 
-/** What npm installs by the README: packages for one platform (Linux on x64) count once. */
+/** What npm installs: packages for one platform (Linux on x64) count once. */
 const installed = (names: ReadonlyArray<string>, from = "", seen = new Set<string>()): ReadonlySet<string> => {
   for (const name of names) {
     const place = placeOf(name, from)
@@ -188,8 +190,10 @@ const installed = (names: ReadonlyArray<string>, from = "", seen = new Set<strin
   }
   return seen
 }
-const readme = ["effect", "@effect/ai", "@effect/platform", "@effect/experimental", "@effect/rpc"]
-expect("packages of an install", installed([...readme, ...Object.keys(manifest.dependencies)]).size + 1, 26)
+const required = Object.keys(manifest.peerDependencies).filter(
+  (name) => manifest.peerDependenciesMeta[name]?.optional !== true
+)
+expect("packages of an install", installed([...required, ...Object.keys(manifest.dependencies)]).size + 1, 29)
 
 const [packed] = JSON.parse(
   execFileSync("npm", ["pack", "--dry-run", "--json"], {

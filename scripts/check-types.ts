@@ -13,29 +13,33 @@ interface PackageJson {
   readonly version: string
   readonly exports: Readonly<Record<string, unknown>>
   readonly dependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>
 }
 
 const manifest = JSON.parse(Fs.readFileSync(Path.join(root, "package.json"), "utf8")) as PackageJson
 
 /** Packages of every installation. */
-const base = ["effect", "@effect/ai", "@effect/platform", "@effect/experimental", "@effect/rpc"]
+const base = Object.keys(manifest.peerDependencies).filter(
+  (name) => manifest.peerDependenciesMeta[name]?.optional !== true
+)
 
 /** Packages that an entry additionally needs to compile. Any of them brings Node's types. */
 const packagesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "./application": ["@types/node", "@effect/sql", "@effect/sql-pg", "@types/pg", "ioredis", "@effect/workflow"],
-  "./builtin": ["@types/node", "@effect/sql", "decimal.js", "ipaddr.js"],
-  "./cluster": ["@types/node", "@effect/sql", "@effect/workflow", "@effect/cluster"],
-  "./durable": ["@types/node", "@effect/sql", "@effect/workflow"],
+  "./application": ["@types/node", "@effect/sql-pg", "@types/pg", "ioredis"],
+  "./builtin": ["@types/node", "decimal.js"],
+  "./cluster": ["@types/node", "@effect/cluster"],
+  "./durable": ["@types/node"],
   "./http": ["@types/node", "jose"],
   "./mcp": ["@types/node", "@modelcontextprotocol/sdk", "jose"],
   "./mcp/client": ["@types/node", "@modelcontextprotocol/sdk"],
   "./mcp/oauth": ["@types/node", "@modelcontextprotocol/sdk"],
-  "./persistence": ["@types/node", "@effect/sql", "@effect/sql-pg", "@types/pg", "ioredis"],
+  "./persistence": ["@types/node", "@effect/sql-pg", "@types/pg", "ioredis"],
   "./provider": ["@effect/ai-openai", "@effect/ai-anthropic"],
   "./provider/anthropic": ["@effect/ai-anthropic"],
   "./provider/openai": ["@effect/ai-openai"],
   "./telemetry": ["@effect/opentelemetry"],
-  "./webhook": ["@types/node", "@effect/workflow"]
+  "./webhook": ["@types/node"]
 }
 
 const link = (folder: string, name: string): void => {

@@ -143,8 +143,7 @@ const grant = (method: McpOAuthFlow.Method, options: Options): Effect.Effect<Aut
         }
         const sdk = yield* Effect.tryPromise({
           try: loadSdk,
-          catch: () =>
-            configuration(name, "a package for OAuth is missing", "npm install @modelcontextprotocol/sdk ipaddr.js")
+          catch: () => configuration(name, "a package for OAuth is missing", "npm install @modelcontextprotocol/sdk")
         })
         return yield* McpOAuthRenewal.make({
           sdk,
