@@ -1,0 +1,33 @@
+import { defineConfig } from "vitepress"
+import { slug } from "../../scripts/pages.js"
+import * as Llms from "../../scripts/site/Llms.js"
+import * as RepositoryLinks from "../../scripts/site/RepositoryLinks.js"
+import { subjects } from "../../scripts/site/Subjects.js"
+
+const { DOCS_BASE: base = "/", DOCS_REPOSITORY: repository } = process.env
+
+export default defineConfig({
+  title: "effect-lexigram",
+  description: "AI agents as Effect programs",
+  base: base as `/${string}/`,
+  cacheDir: "../node_modules/.cache/vitepress",
+  outDir: "../.site",
+  markdown: {
+    anchor: { slugify: slug },
+    config: (md) => RepositoryLinks.plugin(md, repository)
+  },
+  themeConfig: {
+    nav: [
+      { text: "Quickstart", link: "/quickstart" },
+      { text: "Strategies", link: "/strategies" }
+    ],
+    sidebar: subjects.map(({ entries, title }, i) => ({
+      text: title,
+      collapsed: i > 1,
+      items: entries.map(({ page, title }) => ({ text: title, link: `/${page}` }))
+    })),
+    outline: [2, 3],
+    search: { provider: "local" }
+  },
+  buildEnd: ({ outDir }) => Llms.write(outDir, base)
+})
