@@ -19,6 +19,7 @@ export default defineConfig({
   themeConfig: {
     nav: [
       { text: "Quickstart", link: "/quickstart" },
+      { text: "Recipes", link: "/recipes" },
       { text: "Strategies", link: "/strategies" }
     ],
     sidebar: subjects.map(({ entries, title }, i) => ({

@@ -37,6 +37,7 @@ const written: ReadonlyArray<Subject> = [
     entries: [
       entry("quickstart", "Quickstart", "Install, a first agent, its events, failures and test."),
       entry("concepts", "Concepts", "Run, event, layer, owner, turn and step: the terms of all pages."),
+      entry("recipes", "Recipes", "Twenty-one tasks, each as a few lines of code."),
       entry("promise", "Without Effect", "Agents as promises and async iterables."),
       entry("limits", "Limits", "What the package does not do, and what its figures do not say."),
       entry("effect-versions", "Versions of Effect", "Which versions of Effect the package works with.")
