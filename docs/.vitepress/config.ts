@@ -6,10 +6,14 @@ import { subjects } from "../../scripts/site/Subjects.js"
 
 const { DOCS_BASE: base = "/", DOCS_REPOSITORY: repository } = process.env
 
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M8 4v24h16" fill="none" stroke="#5672cd" stroke-width="5"/></svg>'
+
 export default defineConfig({
   title: "effect-lexigram",
   description: "AI agents as Effect programs",
   base: base as `/${string}/`,
+  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   cacheDir: "../node_modules/.cache/vitepress",
   outDir: "../.site",
   markdown: {
