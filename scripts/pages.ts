@@ -82,7 +82,7 @@ export const problems = (
   })
 
 /**
- * Packages of Effect that a page installs without the version that this package needs: the newest of some of them is of
+ * Packages of Effect that a page or a hint installs without the version that this package needs: the newest of some of them is of
  * another line.
  */
 export const installProblems = (
@@ -91,7 +91,7 @@ export const installProblems = (
   ranges: Readonly<Record<string, string>>
 ): ReadonlyArray<string> =>
   Array.from(text.matchAll(/\bnpm (?:install|i) ([^`\n]*)/g), ([, packages = ""]) =>
-    Array.from(packages.matchAll(/(?:^|\s)(effect|@effect\/[\w-]+)(?:@(\S+))?(?=\s|$)/g))
+    Array.from(packages.matchAll(/(?:^|\s)(effect|@effect\/[\w-]+)(?:@([~^>=\d.]*\d))?(?=[\s.,;:)"']|$)/g))
   )
     .flat()
     .flatMap(([, name = "", range]) =>
@@ -100,7 +100,7 @@ export const installProblems = (
         : [`${page}: npm install ${name} without its version, ${ranges[name]}`]
     )
 
-/** Problems of all pages of the repository. */
+/** Problems of all pages of the repository, and of the hints in its sources. */
 export const repositoryProblems = (): ReadonlyArray<string> => {
   const textOf = (path: string): string => Fs.readFileSync(Path.join(root, path), "utf8")
   const { peerDependencies } = JSON.parse(textOf("package.json")) as {
@@ -114,6 +114,9 @@ export const repositoryProblems = (): ReadonlyArray<string> => {
       ...problems(page, textOf(page), (path) => Fs.existsSync(Path.join(root, path)), textOf),
       ...installProblems(page, textOf(page), peerDependencies)
     ]),
+    ...filesBelow(Path.join(root, "src")).flatMap((file) =>
+      installProblems(`src/${file}`, textOf(`src/${file}`), peerDependencies)
+    ),
     ...outside.map((page) => `${page}: scripts/site/Subjects.ts does not name it`)
   ]
 }

@@ -49,7 +49,7 @@ describe("pages", () => {
     assert.deepStrictEqual(
       installProblems(
         "README.md",
-        "npm install effect-lexigram effect@^3.22.4 @effect/ai@^0.37.0 pg\n`npm i @effect/ai` @effect/other effect\nnpm install effect@4",
+        'npm install effect-lexigram effect@^3.22.4 @effect/ai@^0.37.0 pg\n`npm i @effect/ai` @effect/other effect\nnpm install effect@4\nhint: "npm install @effect/ai@^0.37.0. Or else"',
         ranges
       ),
       [
