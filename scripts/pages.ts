@@ -5,6 +5,7 @@
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { filesBelow, floorOf, floors, root } from "./layout.js"
+import { subjects } from "./site/Subjects.js"
 
 /** Pages, relative to the repository. */
 export const pages: ReadonlyArray<string> = [
@@ -45,17 +46,17 @@ const modulePath = /^[a-z0-9]+(\/[a-z0-9]+)?\/[A-Z][A-Za-z0-9]*$/
 
 const filePath = /^(src|test|scripts|docs|examples|bench|\.ci|\.changeset)\/[\w./-]*$/
 
-/** Anchors of a page, as GitHub generates them. */
+/** The anchor of a heading, as GitHub makes it. */
+export const slug = (title: string): string =>
+  title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(" ", "-")
+
+/** Anchors of a page. */
 const anchorsOf = (text: string): ReadonlySet<string> =>
-  new Set(
-    Array.from(text.matchAll(/^#+ (.*)$/gm), ([, title]) =>
-      title!
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
-        .trim()
-        .replaceAll(" ", "-")
-    )
-  )
+  new Set(Array.from(text.matchAll(/^#+ (.*)$/gm), ([, title]) => slug(title!)))
 
 /** References of a page that do not exist, as `page: reference`. `exists` receives paths relative to the repository. */
 export const problems = (
@@ -80,8 +81,42 @@ export const problems = (
       : [`${page}: the link ${reference} names no heading`]
   })
 
-/** Problems of all pages of the repository. */
+/**
+ * Packages of Effect that a page or a hint installs without the version that this package needs: the newest of some of them is of
+ * another line.
+ */
+export const installProblems = (
+  page: string,
+  text: string,
+  ranges: Readonly<Record<string, string>>
+): ReadonlyArray<string> =>
+  Array.from(text.matchAll(/\bnpm (?:install|i) ([^`\n]*)/g), ([, packages = ""]) =>
+    Array.from(packages.matchAll(/(?:^|\s)(effect|@effect\/[\w-]+)(?:@([~^>=\d.]*\d))?(?=[\s.,;:)"']|$)/g))
+  )
+    .flat()
+    .flatMap(([, name = "", range]) =>
+      ranges[name] === undefined || ranges[name] === range
+        ? []
+        : [`${page}: npm install ${name} without its version, ${ranges[name]}`]
+    )
+
+/** Problems of all pages of the repository, and of the hints in its sources. */
 export const repositoryProblems = (): ReadonlyArray<string> => {
   const textOf = (path: string): string => Fs.readFileSync(Path.join(root, path), "utf8")
-  return pages.flatMap((page) => problems(page, textOf(page), (path) => Fs.existsSync(Path.join(root, path)), textOf))
+  const { peerDependencies } = JSON.parse(textOf("package.json")) as {
+    readonly peerDependencies: Readonly<Record<string, string>>
+  }
+  const outside = pages
+    .filter((page) => page.startsWith("docs/") && page !== "docs/index.md")
+    .filter((page) => !subjects.some(({ entries }) => entries.some((entry) => `docs/${entry.page}.md` === page)))
+  return [
+    ...pages.flatMap((page) => [
+      ...problems(page, textOf(page), (path) => Fs.existsSync(Path.join(root, path)), textOf),
+      ...installProblems(page, textOf(page), peerDependencies)
+    ]),
+    ...filesBelow(Path.join(root, "src")).flatMap((file) =>
+      installProblems(`src/${file}`, textOf(`src/${file}`), peerDependencies)
+    ),
+    ...outside.map((page) => `${page}: scripts/site/Subjects.ts does not name it`)
+  ]
 }

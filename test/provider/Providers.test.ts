@@ -138,6 +138,15 @@ describe("layer", () => {
       assert.strictEqual(error._tag, "LlmConfigurationError")
       assert.include(error.message, absent)
       assert.strictEqual(error.hint, `npm install ${absent}`)
+      const versioned = yield* Effect.flip(
+        OptionalPackage.load({
+          name: absent,
+          install: `npm install ${absent}@^1.2.3`,
+          provider: "p",
+          modules: () => import(/* @vite-ignore */ absent)
+        })
+      )
+      assert.strictEqual(versioned.hint, `npm install ${absent}@^1.2.3`)
       const broken = yield* Effect.flip(
         OptionalPackage.load({ name: "there", provider: "p", modules: () => Promise.reject(new Error("no")) })
       )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { problems, repositoryProblems, withMap } from "../../scripts/pages.js"
+import { installProblems, problems, repositoryProblems, withMap } from "../../scripts/pages.js"
 
 const files: Readonly<Record<string, string>> = {
   "README.md": "# A library\n\n## Work on it\n",
@@ -42,6 +42,21 @@ describe("pages", () => {
 
   it("ignores fenced code", () => {
     assert.deepStrictEqual(check("```ts\nconst a = `tool/Gone`\n```"), [])
+  })
+
+  it("rejects installations of Effect without the version of the package", () => {
+    const ranges = { effect: "^3.22.4", "@effect/ai": "^0.37.0", pg: "^8.0.0" }
+    assert.deepStrictEqual(
+      installProblems(
+        "README.md",
+        'npm install effect-lexigram effect@^3.22.4 @effect/ai@^0.37.0 pg\n`npm i @effect/ai` @effect/other effect\nnpm install effect@4\nhint: "npm install @effect/ai@^0.37.0. Or else"',
+        ranges
+      ),
+      [
+        "README.md: npm install @effect/ai without its version, ^0.37.0",
+        "README.md: npm install effect without its version, ^3.22.4"
+      ]
+    )
   })
 
   it("draws the map between its marks and nowhere else", () => {

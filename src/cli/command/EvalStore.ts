@@ -17,7 +17,7 @@ const noSql = (cause: unknown): CliError =>
   new CliError({
     reason: "package",
     message: "Evals in SQLite need the package @effect/sql",
-    hint: "Install it: npm install @effect/sql. Or name a folder with --store",
+    hint: "Install it: npm install @effect/sql@^0.52.1. Or name a folder with --store",
     cause
   })
 

@@ -74,7 +74,7 @@ const modules = Effect.tryPromise({
       message: isMissing
         ? "Postgres needs the packages pg and @effect/sql-pg, of which one is not installed"
         : "The packages pg and @effect/sql-pg could not be loaded",
-      hint: "npm install pg @effect/sql @effect/sql-pg"
+      hint: "npm install pg @effect/sql@^0.52.1 @effect/sql-pg@^0.53.0"
     })
   }
 })

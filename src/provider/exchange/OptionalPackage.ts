@@ -15,6 +15,8 @@ import { LlmConfigurationError } from "../../llm/model/LlmError.js"
  */
 export const load = <A>(options: {
   readonly name: string
+  /** How it is installed where its newest version is not the one that this package needs. */
+  readonly install?: string | undefined
   readonly provider: string
   readonly modules: () => Promise<A>
 }): Effect.Effect<A, LlmConfigurationError> =>
@@ -28,7 +30,7 @@ export const load = <A>(options: {
         message: isMissing
           ? `The provider ${options.provider} needs the package ${options.name}, which is not installed.`
           : `The package ${options.name} could not be loaded.`,
-        hint: `npm install ${options.name}`,
+        hint: options.install ?? `npm install ${options.name}`,
         cause
       })
     }

@@ -249,6 +249,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
     const url = /\/v\d+$/.test(base) ? base : `${base}/v1`
     const { AnthropicClient, AnthropicLanguageModel } = yield* OptionalPackage.load({
       name: "@effect/ai-anthropic",
+      install: "npm install @effect/ai-anthropic@^0.27.0",
       provider,
       modules: async () => {
         const [client, model] = await Promise.all([

@@ -202,6 +202,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
     const url = yield* ProviderExchange.baseUrl(options.baseUrl ?? defaultBaseUrl, provider)
     const { OpenAiClient, OpenAiLanguageModel } = yield* OptionalPackage.load({
       name: "@effect/ai-openai",
+      install: "npm install @effect/ai-openai@^0.41.0",
       provider,
       modules: async () => {
         const [client, model] = await Promise.all([

@@ -90,7 +90,7 @@ describe("without its packages", () => {
           assert.deepStrictEqual(JSON.parse(stdout), {
             tag: "PersistenceConfigurationError",
             message: "Postgres needs the packages pg and @effect/sql-pg, of which one is not installed",
-            hint: "npm install pg @effect/sql @effect/sql-pg"
+            hint: "npm install pg @effect/sql@^0.52.1 @effect/sql-pg@^0.53.0"
           })
         }),
       300_000

@@ -1,0 +1,38 @@
+import { defineConfig } from "vitepress"
+import { slug } from "../../scripts/pages.js"
+import * as Llms from "../../scripts/site/Llms.js"
+import * as RepositoryLinks from "../../scripts/site/RepositoryLinks.js"
+import { subjects } from "../../scripts/site/Subjects.js"
+
+const { DOCS_BASE: base = "/", DOCS_REPOSITORY: repository } = process.env
+
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M8 4v24h16" fill="none" stroke="#5672cd" stroke-width="5"/></svg>'
+
+export default defineConfig({
+  title: "effect-lexigram",
+  description: "AI agents as Effect programs",
+  base: base as `/${string}/`,
+  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
+  cacheDir: "../node_modules/.cache/vitepress",
+  outDir: "../.site",
+  markdown: {
+    anchor: { slugify: slug },
+    config: (md) => RepositoryLinks.plugin(md, repository)
+  },
+  themeConfig: {
+    nav: [
+      { text: "Quickstart", link: "/quickstart" },
+      { text: "Recipes", link: "/recipes" },
+      { text: "Strategies", link: "/strategies" }
+    ],
+    sidebar: subjects.map(({ entries, title }, i) => ({
+      text: title,
+      collapsed: i > 1,
+      items: entries.map(({ page, title }) => ({ text: title, link: `/${page}` }))
+    })),
+    outline: [2, 3],
+    search: { provider: "local" }
+  },
+  buildEnd: ({ outDir }) => Llms.write(outDir, base)
+})
