@@ -155,7 +155,11 @@ export const RunPage = ({ route, runId }: { readonly route: Route; readonly runI
   const state = record.data?.run.state
   const failure = record.data?.run.error
   const tabs = [
-    { id: "timeline", title: "Timeline", render: () => <Timeline fold={fold} search={search} onSearch={setSearch} /> },
+    {
+      id: "timeline",
+      title: "Timeline",
+      render: () => <Timeline runId={runId} fold={fold} search={search} onSearch={setSearch} />
+    },
     { id: "strategy", title: "Strategy", render: () => <StrategyGraph fold={fold} /> },
     ...(fold.plan === undefined ? [] : [{ id: "plan", title: "Plan", render: () => <PlanGraph fold={fold} /> }]),
     ...(fold.tree.size === 0 ? [] : [{ id: "search", title: "Search tree", render: () => <SearchTree fold={fold} /> }]),

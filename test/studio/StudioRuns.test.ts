@@ -67,6 +67,7 @@ const tests = (name: string, check: (server: AgentServers.Server) => Effect.Effe
 
 const paths = (runId: string): ReadonlyArray<string> => [
   `/studio/api/runs/${runId}`,
+  `/studio/api/runs/${runId}/settings`,
   `/studio/api/runs/${runId}/events`,
   `/studio/api/runs/${runId}/trace`,
   `/studio/api/runs/${runId}/case`
@@ -290,6 +291,42 @@ describe("runs that are tried out", () => {
       }
       const { status } = yield* server.ask("/studio/api/runs", { body: { agent: "nobody", input: "x" } })
       assert.strictEqual(status, 404)
+    })
+  )
+
+  tried("say which settings they have, from their agent, their request and the defaults", (server) =>
+    Effect.gen(function* () {
+      const runId = yield* started(server, {
+        agent: "clerk",
+        settings: { maxTokens: 77 },
+        policy: { model: "solver", limits: { maxModelCalls: 3, toolTimeout: "5 seconds" } },
+        toolChoice: "none"
+      })
+      const { json } = yield* server.ask(`/studio/api/runs/${runId}/settings`)
+      assert.strictEqual(json.system, "You lend books.")
+      assert.deepStrictEqual(json.settings, { temperature: 0.7, maxTokens: 77 })
+      assert.strictEqual(json.role, "solver")
+      assert.deepStrictEqual(json.roles, [
+        { role: "solver", settings: { temperature: 0.7, maxTokens: 77, model: "test-model" } }
+      ])
+      assert.deepInclude(json.limits, { timeout: 120_000, maxModelCalls: 3, toolTimeout: 5000, llmTimeout: 120_000 })
+      assert.deepStrictEqual(json.toolChoice, { choice: "none", on: "every" })
+      assert.strictEqual(json.asked.settings.maxTokens, 77)
+      // What all callers see of a run does not have it.
+      assert.notProperty((yield* server.ask(`/v1/runs/${runId}`)).json.run, "asked")
+      const plain = yield* started(server)
+      assert.notProperty((yield* server.ask(`/studio/api/runs/${plain}/settings`)).json, "asked")
+    })
+  )
+
+  tests("say the settings of a run inside, which are those of its agent", (server) =>
+    Effect.gen(function* () {
+      const runId = yield* started(server, { settings: { temperature: 0.5 } })
+      const all = AgentServers.eventsOf((yield* server.ask(`/studio/api/runs/${runId}/events`)).text)
+      const child = all.find(({ event }) => event === "Delegated")?.data.childRunId as string
+      const { json } = yield* server.ask(`/studio/api/runs/${child}/settings`)
+      assert.deepStrictEqual([json.agent, json.system, json.settings.temperature], ["inner", "You check.", 0.7])
+      assert.strictEqual((yield* server.ask(`/studio/api/runs/${child}/settings`, { user: "bob" })).status, 404)
     })
   )
 

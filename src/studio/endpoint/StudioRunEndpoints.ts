@@ -32,6 +32,7 @@ import * as Trace from "../../trace/Trace.js"
 import { StudioApi } from "../api/StudioApi.js"
 import type { TryRun } from "../api/StudioRunApi.js"
 import * as StudioAgents from "./StudioAgents.js"
+import * as StudioRunSettings from "./StudioRunSettings.js"
 
 const view: PublicView.Options = { developer: true }
 
@@ -237,6 +238,20 @@ export const layer = ({ agents, limits }: Setting) =>
           })
         )
         .handle("studioRun", ({ path }) => Effect.flatMap(Caller, (caller) => all.poll(path.runId, caller)))
+        .handle("studioSettings", ({ path: { runId } }) =>
+          Effect.gen(function* () {
+            const found = yield* Refusals.ofRun(runs.poll(runId, RunEndpoints.accessOf(yield* Caller)))
+            if (Option.isSome(found)) {
+              const { agent, asked } = found.value.record
+              return yield* StudioRunSettings.make(agent, byName.get(agent), asked, choices)
+            }
+            // A run inside of another one has no record.
+            const logged = yield* Effect.catchTag(loggedOf(runId), "ApiError", () => unknownRun)
+            const [first] = yield* read(logged, 0, 1)
+            if (first === undefined) return yield* unknownRun
+            return yield* StudioRunSettings.make(first.agent, byName.get(first.agent), undefined, choices)
+          })
+        )
         .handle("studioEvents", ({ path: { runId }, request, urlParams }) =>
           Effect.gen(function* () {
             const caller = yield* Caller
