@@ -28,8 +28,9 @@ const MOST_DRAWN = 250
 const WIDTH = 176
 const HEIGHT = 44
 const MOST_LETTERS = 24
+const MOST_STATE = 30
 
-const short = (text: string): string => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text)
+const short = (text: string, most = MOST_LETTERS): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
 
 interface Point {
   readonly x: number
@@ -192,7 +193,7 @@ const Graph = ({ edges, label, nodes }: Props) => {
                   </text>
                   {state === undefined ? null : (
                     <text x={WIDTH / 2} y={35} className="graph-state">
-                      {short(state)}
+                      {short(state, MOST_STATE)}
                     </text>
                   )}
                 </g>
