@@ -84,13 +84,13 @@ Chromium.suite((open) => {
       const other = yield* start(server.url, "Where is Emma?")
       yield* StudioPages.enter(opened, server, "#/runs")
       yield* Effect.promise(async () => {
-        await page.getByRole("table").getByRole("link").nth(1).waitFor()
-        assert.strictEqual(await page.getByRole("table").getByRole("link").count(), 2)
+        await page.getByRole("list", { name: "Runs" }).getByRole("link").nth(1).waitFor()
+        assert.strictEqual(await page.getByRole("list", { name: "Runs" }).getByRole("link").count(), 2)
         await page.getByLabel("State").selectOption("failed")
         await page.getByText("No run fits.").waitFor()
         assert.include(page.url(), "state=failed")
         await page.getByLabel("State").selectOption("")
-        await page.getByRole("table").getByRole("link").nth(1).waitFor()
+        await page.getByRole("list", { name: "Runs" }).getByRole("link").nth(1).waitFor()
       })
       yield* StudioPages.picture(page, "runs")
       assert.deepStrictEqual(yield* StudioPages.violations(page), [])
@@ -126,6 +126,49 @@ Chromium.suite((open) => {
       yield* StudioPages.picture(page, "compare")
       assert.deepStrictEqual(yield* StudioPages.violations(page), [])
       assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
+      assert.deepStrictEqual(problems, [])
+    })
+  )
+
+  it.scopedLive("loads runs page by page while the list is scrolled, and shows all of them as they are now", () =>
+    Effect.gen(function* () {
+      const server = yield* StudioPages.serve({ agents, script, limits: { requestsPerMinute: 10_000 } })
+      const opened = yield* open
+      const { page, problems } = opened
+      yield* Effect.forEach(
+        Array.from({ length: 250 }),
+        () => start(server.url, "", { agent: "inner", input: "Check" }),
+        {
+          concurrency: 8
+        }
+      )
+      yield* StudioPages.enter(opened, server, "#/runs")
+      const list = page.getByRole("list", { name: "Runs" })
+      const scroll = () =>
+        list.evaluate((list) => {
+          list.scrollTop = list.scrollHeight
+        })
+      yield* Effect.promise(async () => {
+        await page.getByText(/^100 runs, more/).waitFor()
+        assert.isBelow(await list.getByRole("listitem").count(), 60)
+        await scroll()
+        await page.getByText(/^200 runs, more/).waitFor()
+        await scroll()
+        await page.getByText(/^250 runs$/).waitFor()
+        await scroll()
+        assert.strictEqual(await list.getByRole("listitem").last().getAttribute("aria-posinset"), "250")
+        assert.isBelow(await list.getByRole("listitem").count(), 60)
+      })
+      // A run that begins now is there, and none of the others is lost.
+      const last = yield* start(server.url, "", { agent: "inner", input: "Check" })
+      yield* Effect.promise(async () => {
+        await page.getByText(/^251 runs$/).waitFor()
+        await list.evaluate((list) => {
+          list.scrollTop = 0
+        })
+        await page.locator(`a[href="#/runs/${last}"]`).waitFor()
+      })
+      assert.deepStrictEqual(yield* StudioPages.violations(page), [])
       assert.deepStrictEqual(problems, [])
     })
   )
