@@ -5,6 +5,7 @@ import { formatCost, formatDuration, formatJson, formatNumber } from "../lib/for
 import { linkTo, type Route, setParams, useAction, useQuery } from "../lib/hooks.js"
 import { Badge, Facts, Id, Json, Markdown, Panel, Problem, Tabs, Time } from "../lib/parts.js"
 import { useConnection } from "../lib/session.js"
+import { Fork } from "./Fork.js"
 import type { RunFold } from "./fold.js"
 import { useFollow } from "./follow.js"
 import { stateTones } from "./RunList.js"
@@ -166,6 +167,15 @@ export const RunPage = ({ route, runId }: { readonly route: Route; readonly runI
     ...(fold.outline === undefined
       ? []
       : [{ id: "outline", title: "Outline", render: () => <Outline sections={fold.outline ?? []} /> }]),
+    ...(agent === undefined || record.data === undefined
+      ? []
+      : [
+          {
+            id: "fork",
+            title: "Fork",
+            render: () => <Fork agent={agent} fold={fold} route={route} runId={runId} />
+          }
+        ]),
     { id: "input", title: "Input", render: () => <pre className="text">{fold.started?.input ?? ""}</pre> }
   ]
   return (
@@ -180,6 +190,12 @@ export const RunPage = ({ route, runId }: { readonly route: Route; readonly runI
         {fold.started?.parentRunId === undefined ? null : (
           <p>
             Inside of <a href={linkTo("runs", [fold.started.parentRunId])}>another run</a>
+          </p>
+        )}
+        {record.data?.run.forkedFrom === undefined ? null : (
+          <p>
+            Goes on from <a href={linkTo("runs", [record.data.run.forkedFrom.runId])}>another run</a>, before step{" "}
+            {record.data.run.forkedFrom.step + 1}
           </p>
         )}
         <Problem error={error} />

@@ -138,6 +138,8 @@ export class RunFold {
     retries: 0
   }
   events = 0
+  /** Steps that have begun. */
+  steps = 0
   started: Of<"Started"> | undefined
   ended: Of<"Finished"> | Of<"Error"> | undefined
   message: Of<"Message"> | undefined
@@ -320,6 +322,7 @@ export class RunFold {
     this.events += 1
     switch (event._tag) {
       case "StepStarted":
+        this.steps += 1
         this.modelOf(event, event.step, event.name)
         break
       case "TextDelta":

@@ -43,7 +43,9 @@ const script: TestModel.Script = (request) => {
   return "On shelf B2"
 }
 
-const started = (server: AgentServers.Server, body: object = {}, user = "ann") =>
+type Server = Pick<AgentServers.Server, "ask">
+
+const started = (server: Server, body: object = {}, user = "ann") =>
   Effect.gen(function* () {
     const { json, status, text } = yield* server.ask("/studio/api/runs", {
       body: { agent: "plain", input: "Where is Emma?", ...body },
@@ -53,7 +55,7 @@ const started = (server: AgentServers.Server, body: object = {}, user = "ann") =
     return json.runId as string
   })
 
-const ended = (server: AgentServers.Server, runId: string, user = "ann") =>
+const ended = (server: Server, runId: string, user = "ann") =>
   Effect.repeat(server.ask(`/studio/api/runs/${runId}`, { user }), {
     until: ({ json }) => json.answer !== undefined
   })
@@ -327,6 +329,48 @@ describe("runs that are tried out", () => {
       const { json } = yield* server.ask(`/studio/api/runs/${child}/settings`)
       assert.deepStrictEqual([json.agent, json.system, json.settings.temperature], ["inner", "You check.", 0.7])
       assert.strictEqual((yield* server.ask(`/studio/api/runs/${child}/settings`, { user: "bob" })).status, 404)
+    })
+  )
+
+  it.scopedLive("go on from a step of another run with other settings, where runs are durable", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const server = yield* StudioServers.startDurable({
+        agents: [plain],
+        script: (request) => {
+          seen.push(request.settings?.temperature)
+          return script(request)
+        }
+      })
+      const runId = yield* started(server, { settings: { temperature: 0.25, maxTokens: 90 } })
+      yield* ended(server, runId)
+      const { json, status, text } = yield* server.ask(`/studio/api/runs/${runId}/fork`, {
+        body: { step: 1, settings: { temperature: 0.75 } }
+      })
+      assert.strictEqual(status, 202, text)
+      assert.deepStrictEqual(json.forkedFrom, { runId, step: 1 })
+      yield* ended(server, json.runId)
+      const settings = (yield* server.ask(`/studio/api/runs/${json.runId}/settings`)).json
+      assert.deepStrictEqual(settings.asked.settings, { temperature: 0.75, maxTokens: 90 })
+      assert.strictEqual(seen.at(-1), 0.75)
+      for (const [body, user, expected] of [
+        [{ step: 99 }, "ann", 400],
+        [{ step: 1, settings: { temperature: 9 } }, "ann", 400],
+        [{ step: 1, policy: { strategy: "reflexon" } }, "ann", 400],
+        [{ step: 1 }, "bob", 404],
+        [{ step: 1 }, "plainjoe", 403]
+      ] as const) {
+        const answer = yield* server.ask(`/studio/api/runs/${runId}/fork`, { body, user })
+        assert.strictEqual(answer.status, expected, JSON.stringify(body))
+      }
+    })
+  )
+
+  tried("are not forked where runs are not durable", (server) =>
+    Effect.gen(function* () {
+      const runId = yield* started(server)
+      yield* ended(server, runId)
+      assert.strictEqual((yield* server.ask(`/studio/api/runs/${runId}/fork`, { body: { step: 0 } })).status, 501)
     })
   )
 

@@ -178,6 +178,24 @@ export const TryRun = Schema.Struct({
  */
 export interface TryRun extends Schema.Schema.Type<typeof TryRun> {}
 
+/**
+ * What a fork has instead of what its run was started with; what is absent stays.
+ *
+ * @category schemas
+ */
+export const ForkRun = Schema.Struct({
+  /** The step of the run before which the fork begins, from 0. */
+  step: Schema.NonNegativeInt,
+  input: Schema.optional(ApiModels.Input),
+  labels: ApiModels.StartRun.fields.labels,
+  settings: Schema.optional(ModelSettings.ModelSettings),
+  policy: Schema.optional(RunPolicy)
+}).annotations({ identifier: `${NAME}/ForkRun` })
+/**
+ * @category models
+ */
+export interface ForkRun extends Schema.Schema.Type<typeof ForkRun> {}
+
 const textOf = (contentType: string) => Schema.String.pipe(HttpApiSchema.withEncoding({ kind: "Text", contentType }))
 
 /**
@@ -211,6 +229,15 @@ export const group = HttpApiGroup.make("studioRuns")
       .addSuccess(ApiModels.RunWithAnswer)
       .addError(Unknown)
       .annotate(OpenApi.Summary, "One run of the caller, with whole errors")
+  )
+  .add(
+    HttpApiEndpoint.post("studioFork")`/runs/${runId}/fork`
+      .setPayload(ForkRun)
+      .addSuccess(ApiModels.Run, { status: 202 })
+      .addError(Invalid)
+      .addError(Unknown)
+      .addError(Unsupported)
+      .annotate(OpenApi.Summary, "Starts a run that goes on from a step of another one, with other settings")
   )
   .add(
     HttpApiEndpoint.get("studioSettings")`/runs/${runId}/settings`

@@ -30,7 +30,7 @@ import * as Nearest from "../../internal/text/Nearest.js"
 import * as RunLog from "../../observability/RunLog.js"
 import * as Trace from "../../trace/Trace.js"
 import { StudioApi } from "../api/StudioApi.js"
-import type { TryRun } from "../api/StudioRunApi.js"
+import type { ForkRun, TryRun } from "../api/StudioRunApi.js"
 import * as StudioAgents from "./StudioAgents.js"
 import * as StudioRunSettings from "./StudioRunSettings.js"
 
@@ -60,7 +60,10 @@ const nothing = (what: string, name: string, known: ReadonlyArray<string>): ApiE
 }
 
 /** Refuses a model or a strategy that the run would not find. */
-const check = ({ policy }: TryRun, choices: AgentExecutor.Choices | undefined): Effect.Effect<void, ApiError> => {
+const check = (
+  policy: RunPolicy | undefined,
+  choices: AgentExecutor.Choices | undefined
+): Effect.Effect<void, ApiError> => {
   if (policy === undefined || choices === undefined) return Effect.void
   const { model, strategy } = policy
   const { router, strategies } = choices
@@ -198,6 +201,32 @@ const start = (runs: Runs.Service, limits: ApiLimits.Limits, payload: TryRun, ca
   )
 }
 
+/** Starts a fork. What its run was started with stays where the caller gives nothing else. */
+const fork = (runs: Runs.Service, limits: ApiLimits.Limits, runId: string, payload: ForkRun, caller: Identity) =>
+  Effect.gen(function* () {
+    const access = RunEndpoints.accessOf(caller)
+    const found = yield* Refusals.ofRun(runs.poll(runId, access))
+    if (Option.isNone(found)) return yield* unknownRun
+    const { asked = {} } = found.value.record
+    const { step, policy: given, settings, ...changes } = payload
+    const own =
+      given === undefined
+        ? asked.policy
+        : { ...asked.policy, ...given, limits: { ...asked.policy?.limits, ...given.limits } }
+    const policy = within(limits.policy(caller), own)
+    return yield* Refusals.ofRun(
+      runs.fork(runId, {
+        ...access,
+        step,
+        changes: {
+          ...changes,
+          ...(policy === undefined ? {} : { policy }),
+          ...(settings === undefined ? {} : { settings: { ...asked.settings, ...settings } })
+        }
+      })
+    )
+  })
+
 interface Setting {
   /** The agents that the server offers. */
   readonly agents: ReadonlyArray<Agent.Any>
@@ -233,8 +262,15 @@ export const layer = ({ agents, limits }: Setting) =>
         .handle("tryRun", ({ payload }) =>
           Effect.gen(function* () {
             const caller = yield* Caller
-            yield* check(payload, choices)
+            yield* check(payload.policy, choices)
             return ApiModels.fromRecord(yield* start(runs, limits, payload, caller), view)
+          })
+        )
+        .handle("studioFork", ({ path, payload }) =>
+          Effect.gen(function* () {
+            const caller = yield* Caller
+            yield* check(payload.policy, choices)
+            return ApiModels.fromRecord(yield* fork(runs, limits, path.runId, payload, caller), view)
           })
         )
         .handle("studioRun", ({ path }) => Effect.flatMap(Caller, (caller) => all.poll(path.runId, caller)))
