@@ -39,6 +39,7 @@ export const Fork = ({
         A new run takes what this one recorded before the step, and goes on by itself from there. It adds nothing to the
         session or to memory. What you leave empty is as in this run.
       </p>
+      <Loaded query={details}>{(agent) => <Choices agent={agent} route={route} />}</Loaded>
       <form
         className="stack"
         aria-label="Fork"
@@ -68,7 +69,6 @@ export const Fork = ({
         </div>
       </form>
       <Problem error={action.error} />
-      <Loaded query={details}>{(agent) => <Choices agent={agent} route={route} />}</Loaded>
     </Panel>
   )
 }

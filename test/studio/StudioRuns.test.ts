@@ -337,9 +337,9 @@ describe("runs that are tried out", () => {
       const seen: Array<unknown> = []
       const server = yield* StudioServers.startDurable({
         agents: [plain],
-        script: (request) => {
+        script: (request, call) => {
           seen.push(request.settings?.temperature)
-          return script(request)
+          return script(request, call)
         }
       })
       const runId = yield* started(server, { settings: { temperature: 0.25, maxTokens: 90 } })

@@ -21,7 +21,7 @@ import * as RunContent from "../../eval/online/RunContent.js"
 import { ApiError } from "../../http/api/ApiError.js"
 import type * as ApiLimits from "../../http/api/ApiLimits.js"
 import * as ApiModels from "../../http/api/ApiModels.js"
-import { Caller, type Identity } from "../../http/api/Authentication.js"
+import { accessOf, Caller, type Identity } from "../../http/api/Authentication.js"
 import * as EventStream from "../../http/api/EventStream.js"
 import * as Refusals from "../../http/api/Refusals.js"
 import * as RunEndpoints from "../../http/api/RunEndpoints.js"
@@ -204,11 +204,11 @@ const start = (runs: Runs.Service, limits: ApiLimits.Limits, payload: TryRun, ca
 /** Starts a fork. What its run was started with stays where the caller gives nothing else. */
 const fork = (runs: Runs.Service, limits: ApiLimits.Limits, runId: string, payload: ForkRun, caller: Identity) =>
   Effect.gen(function* () {
-    const access = RunEndpoints.accessOf(caller)
+    const access = accessOf(caller)
     const found = yield* Refusals.ofRun(runs.poll(runId, access))
     if (Option.isNone(found)) return yield* unknownRun
     const { asked = {} } = found.value.record
-    const { step, policy: given, settings, ...changes } = payload
+    const { input, labels, step, policy: given, settings } = payload
     const own =
       given === undefined
         ? asked.policy
@@ -219,7 +219,8 @@ const fork = (runs: Runs.Service, limits: ApiLimits.Limits, runId: string, paylo
         ...access,
         step,
         changes: {
-          ...changes,
+          ...(input === undefined ? {} : { input }),
+          ...(labels === undefined ? {} : { labels }),
           ...(policy === undefined ? {} : { policy }),
           ...(settings === undefined ? {} : { settings: { ...asked.settings, ...settings } })
         }
@@ -276,7 +277,7 @@ export const layer = ({ agents, limits }: Setting) =>
         .handle("studioRun", ({ path }) => Effect.flatMap(Caller, (caller) => all.poll(path.runId, caller)))
         .handle("studioSettings", ({ path: { runId } }) =>
           Effect.gen(function* () {
-            const found = yield* Refusals.ofRun(runs.poll(runId, RunEndpoints.accessOf(yield* Caller)))
+            const found = yield* Refusals.ofRun(runs.poll(runId, accessOf(yield* Caller)))
             if (Option.isSome(found)) {
               const { agent, asked } = found.value.record
               return yield* StudioRunSettings.make(agent, byName.get(agent), asked, choices)
@@ -292,7 +293,7 @@ export const layer = ({ agents, limits }: Setting) =>
           Effect.gen(function* () {
             const caller = yield* Caller
             const from = yield* RunEndpoints.fromOf(request, urlParams.from)
-            if (Option.isNone(yield* Refusals.ofRun(runs.poll(runId, RunEndpoints.accessOf(caller))))) {
+            if (Option.isNone(yield* Refusals.ofRun(runs.poll(runId, accessOf(caller))))) {
               const logged = yield* Effect.catchTag(loggedOf(runId), "ApiError", () => unknownRun)
               const [first] = yield* read(logged, 0, 1)
               if (first === undefined) return yield* unknownRun
@@ -308,7 +309,7 @@ export const layer = ({ agents, limits }: Setting) =>
         .handle("studioCase", ({ path, urlParams: { expected = "answer" } }) =>
           Effect.gen(function* () {
             const logged = yield* loggedOf(path.runId)
-            const found = yield* Refusals.ofRun(runs.poll(path.runId, RunEndpoints.accessOf(yield* Caller)))
+            const found = yield* Refusals.ofRun(runs.poll(path.runId, accessOf(yield* Caller)))
             if (Option.isNone(found)) return yield* unknownRun
             return yield* caseLine(logged, found.value.record, expected === "answer")
           })
