@@ -203,6 +203,11 @@ Chromium.suite((open) => {
         const history = page.getByRole("list", { name: "History" })
         await history.getByText("Where is Emma?").waitFor()
         assert.strictEqual(await history.getByRole("article").count(), 2)
+        await page.getByText("Settings", { exact: true }).scrollIntoViewIfNeeded()
+      })
+      yield* StudioPages.picture(page, "run-model-call")
+      yield* Effect.promise(async () => {
+        const timeline = page.getByRole("list", { name: "Timeline" })
         await timeline.evaluate((list) => {
           list.scrollTop = 0
         })
@@ -210,7 +215,6 @@ Chromium.suite((open) => {
         assert.strictEqual(settingsAsked(), 1)
         assert.strictEqual(await page.locator("script:not([src]), img, iframe").count(), 0)
       })
-      yield* StudioPages.picture(page, "run-model-call")
       assert.deepStrictEqual(yield* StudioPages.violations(page), [])
       assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
       assert.deepStrictEqual(problems, [])
