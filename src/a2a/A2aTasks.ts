@@ -16,7 +16,7 @@ import * as PublicView from "../domain/PublicView.js"
 import type { ApiError } from "../http/api/ApiError.js"
 import * as ApiModels from "../http/api/ApiModels.js"
 import * as ApprovalEndpoints from "../http/api/ApprovalEndpoints.js"
-import type { Identity } from "../http/api/Authentication.js"
+import { accessOf, type Identity } from "../http/api/Authentication.js"
 import * as Refusals from "../http/api/Refusals.js"
 import * as AskedEvents from "../http/chat/AskedEvents.js"
 import * as Sha256 from "../internal/text/Sha256.js"
@@ -54,8 +54,6 @@ const runStates = (state: TaskState): ReadonlyArray<RunState> =>
   (Object.keys(states) as ReadonlyArray<RunState>).filter((one) => states[one] === state)
 
 type Sent = typeof params.send.Type.message
-
-const accessOf = ({ userId }: Identity): Pick<Identity, "userId"> => (userId === undefined ? {} : { userId })
 
 const isContext = <Id extends string>(id: Id | undefined): id is Exclude<Id, ""> => id !== undefined && id !== ""
 

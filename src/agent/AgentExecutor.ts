@@ -17,6 +17,7 @@ import type * as ModelSettings from "../llm/model/ModelSettings.js"
 import type * as Health from "../observability/Health.js"
 import type * as StrategyRegistry from "../strategy/definition/StrategyRegistry.js"
 import type { ClientTool } from "../tool/definition/ClientTool.js"
+import type { AgentConfig } from "./definition/AgentConfig.js"
 import type { Agent } from "./definition/AgentDefinition.js"
 import type { ExecutorError } from "./RunStages.js"
 import type { RunPolicy } from "./record/RunPolicy.js"
@@ -74,6 +75,8 @@ export interface AgentRequest {
 export interface Choices {
   readonly router: ModelRouter.Service
   readonly strategies: StrategyRegistry.Service
+  /** The defaults of runs. */
+  readonly config: AgentConfig
 }
 
 /**

@@ -324,7 +324,7 @@ const make = (executor: Executor, collaborators: Collaborators, log: RunLog.Serv
         )
       ) as Stream.Stream<AgentEvent, any, any>,
     health: ExecutorHealth.report(collaborators, log),
-    choices: { router: collaborators.router, strategies: collaborators.strategies }
+    choices: { router: collaborators.router, strategies: collaborators.strategies, config: collaborators.config }
   }
 }
 

@@ -27,7 +27,8 @@ export interface Applied {
   readonly own: Context.Context<never>
 }
 
-const limitsOf = ({ llmTimeout, timeout, toolTimeout, ...numbers }: RunPolicy.Limits): Agent.RunLimits => {
+/** The limits of a policy as those of an agent. */
+export const limitsOf = ({ llmTimeout, timeout, toolTimeout, ...numbers }: RunPolicy.Limits): Agent.RunLimits => {
   const times = Object.entries({ llmTimeout, timeout, toolTimeout }).flatMap(([name, time]) =>
     time === undefined ? [] : [[name, RunPolicy.durationOf(time)] as const]
   )

@@ -112,14 +112,23 @@ export type SettingsOf = (
   config: AgentConfig.AgentConfig
 ) => Either.Either<ModelSettings.ModelSettings, string>
 
+/** The settings of a request over those of its agent, over the defaults. */
+export const settingsOf = (
+  definition: Agent.Definition,
+  given: ModelSettings.ModelSettings | undefined,
+  config: AgentConfig.AgentConfig
+): ModelSettings.ModelSettings => {
+  const own = ModelSettings.merge(definition.settings, given)
+  // Reasoning is a part of the answer that `maxTokens` bounds: the default leaves it room.
+  const maxTokens = config.defaultMaxTokens + ModelSettings.reasoningRoom(own)
+  return ModelSettings.merge({ temperature: config.defaultTemperature, maxTokens }, own)
+}
+
 /** Checks the settings of a run; those of an agent without request settings once per agent. */
 export const makeSettings = (): SettingsOf => {
   const known = new WeakMap<Agent.Definition, Either.Either<ModelSettings.ModelSettings, string>>()
   const make: SettingsOf = (definition, given, config) => {
-    const own = ModelSettings.merge(definition.settings, given)
-    // Reasoning is a part of the answer that `maxTokens` bounds: the default leaves it room.
-    const maxTokens = config.defaultMaxTokens + ModelSettings.reasoningRoom(own)
-    const settings = ModelSettings.merge({ temperature: config.defaultTemperature, maxTokens }, own)
+    const settings = settingsOf(definition, given, config)
     const limit = unusableLimit(definition.limits)
     if (limit !== undefined) return Either.left(`The limit \`${limit}\` is not valid: it must be a number from 0`)
     const valid = validateSettings(settings)

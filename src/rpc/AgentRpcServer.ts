@@ -17,7 +17,7 @@ import { ApiError } from "../http/api/ApiError.js"
 import * as ApiLimits from "../http/api/ApiLimits.js"
 import * as ApiModels from "../http/api/ApiModels.js"
 import * as ApprovalEndpoints from "../http/api/ApprovalEndpoints.js"
-import { Authentication, Caller, type Identity } from "../http/api/Authentication.js"
+import { Authentication, accessOf, Caller, type Identity } from "../http/api/Authentication.js"
 import * as Refusals from "../http/api/Refusals.js"
 import * as RunEndpoints from "../http/api/RunEndpoints.js"
 import * as RunReaders from "../http/api/RunReaders.js"
@@ -62,8 +62,6 @@ const authenticated = (limits: ApiLimits.Limits, permits: NonNullable<Options["p
       )
     )
   )
-
-const accessOf = ({ userId }: Identity): Runs.Access => (userId === undefined ? {} : { userId })
 
 /** The handlers. A middleware has found the caller of each. */
 const handlers = (options: Options, limits: ApiLimits.Limits) =>

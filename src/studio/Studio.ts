@@ -43,13 +43,16 @@ export interface Options {
  * @category models
  */
 export interface Links {
-  /** Is told of the address of a link when the server begins, and of the next one whenever one was used. */
+  /**
+   * Is told of the address of a link when the server begins, and of the next one whenever one was used. A server on a
+   * Unix socket has none.
+   */
   readonly announce: (url: string) => Effect.Effect<void>
   /** Who the browser is. Without a user it reaches only what has no owner. */
   readonly userId?: UserId | undefined
   /**
-   * Browsers stay known, for a week, in every process with the same secret of 16 characters or more. Default: a random
-   * one, with which a session ends with the process.
+   * Browsers stay known, for a week, in every process with the same user and the same secret of 16 characters or more.
+   * Default: a random one, with which a session ends with the process.
    */
   readonly secret?: Redacted.Redacted | undefined
 }
@@ -102,17 +105,25 @@ export const edge = (options: Options): Effect.Effect<AgentServer.Edge, ApiConfi
 
 const NOWHERE = /^(?:0\.0\.0\.0|::)$/
 
-/** Where a browser of this machine finds the server. */
-const nearby = ({ address }: HttpServer.HttpServer): string =>
-  address._tag === "TcpAddress"
-    ? `http://${NOWHERE.test(address.hostname) ? "127.0.0.1" : address.hostname === "::1" ? "[::1]" : address.hostname}:${address.port}`
-    : address.path
+/** Where a browser of this machine finds the server; none on a Unix socket, which no browser opens. */
+const nearby = ({ address }: HttpServer.HttpServer): string | undefined => {
+  if (address._tag === "UnixAddress") return undefined
+  const { hostname, port } = address
+  return `http://${NOWHERE.test(hostname) ? "127.0.0.1" : hostname === "::1" ? "[::1]" : hostname}:${port}`
+}
+
+const noBrowser = Effect.logWarning(
+  "No link to the studio is announced: the server listens on a Unix socket, which browsers cannot open"
+).pipe(Effect.annotateLogs("module", "Studio"))
 
 const linkedTo = ({ announce, secret, userId }: Links) =>
   Effect.gen(function* () {
     const links = yield* StudioLinks.make({ identity: userId === undefined ? {} : { userId }, secret })
     const place = nearby(yield* HttpServer.HttpServer)
-    const tell = Effect.flatMap(links.issue, (token) => announce(`${place}/studio/?token=${Redacted.value(token)}`))
+    const tell =
+      place === undefined
+        ? noBrowser
+        : Effect.flatMap(links.issue, (token) => announce(`${place}/studio/?token=${Redacted.value(token)}`))
     return { links, tell }
   })
 

@@ -242,6 +242,9 @@ export const Tabs = ({
   )
 }
 
+/** So many items before the end of what is there, `onEnd` asks for more. */
+const NEAR = 10
+
 /**
  * A list of any length: only what is seen is built. `follow` keeps the end in view while the list grows and nobody has
  * scrolled away from it.
@@ -252,6 +255,7 @@ export const VirtualList = <A,>({
   items,
   keyOf,
   label,
+  onEnd,
   render,
   target
 }: {
@@ -262,6 +266,8 @@ export const VirtualList = <A,>({
   /** The height of an item in pixels, before it is measured. */
   readonly estimate?: number
   readonly follow?: boolean
+  /** The end of the items comes into view. */
+  readonly onEnd?: (() => void) | undefined
   /** The item to bring into view. */
   readonly target?: number | undefined
 }) => {
@@ -280,6 +286,14 @@ export const VirtualList = <A,>({
   useEffect(() => {
     if (target !== undefined && target >= 0) virtual.scrollToIndex(target, { align: "center" })
   }, [target, virtual])
+  const rows = virtual.getVirtualItems()
+  const isNearEnd = (rows.at(-1)?.index ?? -1) >= items.length - NEAR
+  const ended = useRef(onEnd)
+  ended.current = onEnd
+  // biome-ignore lint/correctness/useExhaustiveDependencies: more items may not be enough
+  useEffect(() => {
+    if (isNearEnd) ended.current?.()
+  }, [isNearEnd, items.length])
   return (
     <div
       ref={scroll}
@@ -292,7 +306,7 @@ export const VirtualList = <A,>({
       }}
     >
       <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
-        {virtual.getVirtualItems().map(({ index, key, start }) => (
+        {rows.map(({ index, key, start }) => (
           <div
             key={key}
             ref={virtual.measureElement}

@@ -1,5 +1,7 @@
 /** What was asked in the playground, and what its run makes of it while it goes on. */
-import type { Turn } from "../../src/http/api/SessionModels.js"
+import type { SessionId } from "../../src/domain/Ids.js"
+import type { Checkpoint } from "../../src/http/api/SessionModels.js"
+import type { WholeTurn } from "../../src/studio/api/StudioSessionApi.js"
 import { formatCost, formatJson, formatNumber } from "../lib/format.js"
 import { linkTo, useAction, useQuery } from "../lib/hooks.js"
 import { Badge, Markdown, Problem } from "../lib/parts.js"
@@ -12,9 +14,14 @@ export interface Asked {
   readonly runId: string
   readonly text: string
   readonly files: ReadonlyArray<string>
-  readonly sessionId: string | undefined
+  readonly sessionId: SessionId | undefined
   /** The state of the session before the message; none before its first one. */
-  readonly checkpointId: string | undefined
+  readonly checkpointId: Checkpoint["id"] | undefined
+}
+
+const agentOf = ({ metadata }: WholeTurn): string | undefined => {
+  const { agent } = metadata
+  return typeof agent === "string" ? agent : undefined
 }
 
 /** The answer, or what there is of it. */
@@ -67,13 +74,7 @@ const Waiting = ({ runId }: { readonly runId: string }) => {
   )
 }
 
-export const Exchange = ({
-  asked,
-  onEdit
-}: {
-  readonly asked: Asked
-  readonly onEdit: ((asked: Asked) => void) | undefined
-}) => {
+export const Exchange = ({ asked, onEdit }: { readonly asked: Asked; readonly onEdit: (() => void) | undefined }) => {
   const { api } = useConnection()
   const { error, fold, isOver } = useFollow(asked.runId)
   const action = useAction()
@@ -87,7 +88,7 @@ export const Exchange = ({
         <p className="markdown plain">{asked.text}</p>
         {asked.files.length === 0 ? null : <p className="hint">{asked.files.join(", ")}</p>}
         {onEdit === undefined ? null : (
-          <button type="button" className="quiet" onClick={() => onEdit(asked)}>
+          <button type="button" className="quiet" onClick={onEdit}>
             Edit and branch
           </button>
         )}
@@ -131,15 +132,24 @@ export const Exchange = ({
 }
 
 /** A turn of the session from before. */
-export const Earlier = ({ turn }: { readonly turn: Turn }) => (
+export const Earlier = ({ onEdit, turn }: { readonly turn: WholeTurn; readonly onEdit: (() => void) | undefined }) => (
   <li className="exchange">
     <article className={`said ${turn.role === "user" ? "person" : ""}`}>
-      <h3>{turn.role === "user" ? "You" : (turn.agent ?? "Agent")}</h3>
+      <h3>{turn.role === "user" ? "You" : (agentOf(turn) ?? "Agent")}</h3>
       {turn.role === "user" ? <p className="markdown plain">{turn.content}</p> : <Markdown text={turn.content} />}
+      {turn.files === undefined ? null : (
+        <p className="hint">{turn.files.map(({ fileName, mediaType }) => fileName ?? mediaType).join(", ")}</p>
+      )}
+      {turn.unanswered === undefined ? null : <p className="hint">Not answered: {turn.unanswered}</p>}
       {turn.runId === undefined ? null : (
         <p className="hint">
           <a href={linkTo("runs", [turn.runId])}>The run</a>
         </p>
+      )}
+      {onEdit === undefined ? null : (
+        <button type="button" className="quiet" onClick={onEdit}>
+          Edit and branch
+        </button>
       )}
     </article>
   </li>

@@ -28,36 +28,91 @@ const MOST_DRAWN = 250
 const WIDTH = 176
 const HEIGHT = 44
 const MOST_LETTERS = 24
+const MOST_STATE = 30
 
-const short = (text: string): string => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text)
+const short = (text: string, most = MOST_LETTERS): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
 
-interface Placed extends Node {
+interface Point {
   readonly x: number
   readonly y: number
 }
 
+interface Placed extends Node, Point {}
+
+interface Line {
+  readonly key: number
+  readonly path: string
+  readonly label: (Point & { readonly text: string; readonly anchor: "middle" | "start" }) | undefined
+}
+
+/** Of a letter of a label, in pixels. */
+const LETTER = 6.2
+const LINE = 14
+/** How far a loop of a node to itself goes to the right; a further one of the same node goes further. */
+const LOOP = 22
+
+const labelWidth = (label: string | undefined): number => (label === undefined ? 0 : short(label).length * LETTER + 10)
+
+/** A smooth line through points. */
+const curve = ([first, ...rest]: ReadonlyArray<Point>): string => {
+  if (first === undefined) return ""
+  const inner = rest.slice(0, -1)
+  const end = rest.at(-1) ?? first
+  const parts = inner.map(({ x, y }, at) => {
+    const next = rest[at + 1] ?? end
+    const to = at === inner.length - 1 ? next : { x: (x + next.x) / 2, y: (y + next.y) / 2 }
+    return `Q${x} ${y} ${to.x} ${to.y}`
+  })
+  return `M${first.x} ${first.y} ${inner.length === 0 ? `L${end.x} ${end.y}` : parts.join(" ")}`
+}
+
+/** The line of a node to itself, the `nth` of `all`. */
+const loop = ({ x, y }: Point, text: string | undefined, nth: number, all: number): Omit<Line, "key"> => {
+  const right = x + WIDTH / 2
+  const [far, half] = [right + LOOP + nth * 10, HEIGHT / 4 + nth * 3]
+  return {
+    path: `M${right} ${y - half} C${far} ${y - half - 8} ${far} ${y + half + 8} ${right} ${y + half}`,
+    label:
+      text === undefined
+        ? undefined
+        : { text, anchor: "start", x: right + LOOP + (all - 1) * 10, y: y + 4 + (nth - (all - 1) / 2) * LINE }
+  }
+}
+
 const placed = (nodes: ReadonlyArray<Node>, edges: ReadonlyArray<Edge>) => {
   const graph = new DagreGraph({ multigraph: true })
-  graph.setGraph({ nodesep: 24, ranksep: 40, marginx: 8, marginy: 8 })
+  graph.setGraph({ nodesep: 24, edgesep: 16, ranksep: 40, marginx: 8, marginy: 8 })
   graph.setDefaultEdgeLabel(() => ({}))
   for (const { id } of nodes) graph.setNode(id, { width: WIDTH, height: HEIGHT })
   const known = new Set(nodes.map(({ id }) => id))
   const kept = edges.filter(({ from, to }) => known.has(from) && known.has(to))
-  kept.forEach(({ from, to }, at) => {
-    graph.setEdge(from, to, {}, String(at))
+  kept.forEach(({ from, label, to }, at) => {
+    // The layout has a place for each label.
+    const size = { width: labelWidth(label) + (from === to ? LOOP : 0), height: label === undefined ? 0 : LINE }
+    graph.setEdge(from, to, { ...size, labelpos: "c" }, String(at))
   })
   layout(graph)
   const { height = 0, width = 0 } = graph.graph()
+  const at = (id: string): Point => {
+    const { x = 0, y = 0 } = graph.node(id)
+    return { x, y }
+  }
   return {
     height,
     width,
-    nodes: nodes.map((node): Placed => {
-      const { x = 0, y = 0 } = graph.node(node.id)
-      return { ...node, x, y }
-    }),
-    edges: kept.map((edge, at) => {
-      const { points = [] } = graph.edge({ v: edge.from, w: edge.to, name: String(at) })
-      return { ...edge, key: at, points: points as ReadonlyArray<{ readonly x: number; readonly y: number }> }
+    nodes: nodes.map((node): Placed => ({ ...node, ...at(node.id) })),
+    edges: kept.map((edge, key): Line => {
+      const { from, label, to } = edge
+      if (from === to) {
+        const same = kept.filter((other) => other.from === from && other.to === to)
+        return { key, ...loop(at(from), label, same.indexOf(edge), same.length) }
+      }
+      const { points = [], x = 0, y = 0 } = graph.edge({ v: from, w: to, name: String(key) })
+      return {
+        key,
+        path: curve(points as ReadonlyArray<Point>),
+        label: label === undefined ? undefined : { text: label, anchor: "middle", x, y: y + 4 }
+      }
     })
   }
 }
@@ -112,24 +167,17 @@ const Graph = ({ edges, label, nodes }: Props) => {
                 <path d="M0 0 L8 4 L0 8 z" className="graph-arrow" />
               </marker>
             </defs>
-            {plan.edges.map(({ key, label, points }) => (
-              <g key={key}>
-                <polyline
-                  className="graph-edge"
-                  points={points.map(({ x, y }) => `${x},${y}`).join(" ")}
-                  markerEnd={`url(#${arrow})`}
-                />
-                {label === undefined || points.length === 0 ? null : (
-                  <text
-                    className="graph-label"
-                    x={points[Math.floor(points.length / 2)]?.x}
-                    y={points[Math.floor(points.length / 2)]?.y}
-                  >
-                    {short(label)}
-                  </text>
-                )}
-              </g>
+            {plan.edges.map(({ key, path }) => (
+              <path key={key} className="graph-edge" d={path} markerEnd={`url(#${arrow})`} />
             ))}
+            {plan.edges.map(({ key, label }) =>
+              label === undefined ? null : (
+                <text key={key} className="graph-label" x={label.x} y={label.y} textAnchor={label.anchor}>
+                  <title>{label.text}</title>
+                  {short(label.text)}
+                </text>
+              )
+            )}
             {plan.nodes.map(({ id, x, y }) => {
               const { label = id, state, tone = "plain" } = byId.get(id) ?? {}
               return (
@@ -145,7 +193,7 @@ const Graph = ({ edges, label, nodes }: Props) => {
                   </text>
                   {state === undefined ? null : (
                     <text x={WIDTH / 2} y={35} className="graph-state">
-                      {short(state)}
+                      {short(state, MOST_STATE)}
                     </text>
                   )}
                 </g>

@@ -1,9 +1,12 @@
 /** The runs of the caller, the newest first, as they are now. */
+import * as Effect from "effect/Effect"
 import { useState } from "react"
 import type { RunState } from "../../src/agent/record/RunRecord.js"
-import { formatDuration } from "../lib/format.js"
+import type { Run } from "../../src/http/api/ApiModels.js"
+import { formatDuration, formatNumber } from "../lib/format.js"
 import { linkTo, type Route, setParams, useQuery } from "../lib/hooks.js"
-import { Badge, Empty, Id, Loaded, Panel, Time } from "../lib/parts.js"
+import { usePages } from "../lib/pages.js"
+import { Badge, Empty, Id, Panel, Problem, Time, VirtualList } from "../lib/parts.js"
 import { useConnection } from "../lib/session.js"
 
 const states: ReadonlyArray<RunState> = ["queued", "running", "waiting", "completed", "failed", "interrupted"]
@@ -24,30 +27,67 @@ const timeOf = (text: string | null): number | undefined => {
 }
 
 const PAGE = 100
+/** The most runs that are asked for at once, and are shown as they are now. */
+const MOST = 500
+
+const Row = ({
+  isChosen,
+  onChoose,
+  run: { agent, createdAt, endedAt, error, runId, sessionId, state }
+}: {
+  readonly run: Run
+  readonly isChosen: boolean
+  readonly onChoose: () => void
+}) => (
+  <div className="list-row runs-row">
+    <input type="checkbox" aria-label={`Compare ${runId}`} checked={isChosen} onChange={onChoose} />
+    <a href={linkTo("runs", [runId])}>
+      <Id id={runId} />
+    </a>
+    <span>{agent}</span>
+    <span>
+      <Badge tone={stateTones[state]}>{state}</Badge>
+      {error === undefined ? null : <span className="hint"> {error.tag}</span>}
+    </span>
+    <Time at={createdAt} />
+    <span className="number">{endedAt === undefined ? "" : formatDuration(endedAt - createdAt)}</span>
+    <span>{sessionId === undefined ? "" : <Id id={sessionId} />}</span>
+  </div>
+)
 
 export const RunList = ({ route }: { readonly route: Route }) => {
   const { api } = useConnection()
   const { params } = route
   const given = (name: string): string => params.get(name) ?? ""
   const state = states.find((name) => name === given("state"))
-  const cursor = params.get("cursor") ?? undefined
   const [chosen, setChosen] = useState<ReadonlyArray<string>>([])
   const agents = useQuery("agents", () => api.agents.listAgents())
   const createdFrom = timeOf(params.get("from"))
   const createdBefore = timeOf(params.get("before"))
   const filter = {
-    limit: PAGE,
     ...(given("agent") === "" ? {} : { agent: given("agent") }),
     ...(given("session") === "" ? {} : { sessionId: given("session") }),
     ...(state === undefined ? {} : { state }),
     ...(createdFrom === undefined ? {} : { createdFrom }),
-    ...(createdBefore === undefined ? {} : { createdBefore }),
-    ...(cursor === undefined ? {} : { cursor })
+    ...(createdBefore === undefined ? {} : { createdBefore })
   }
-  const runs = useQuery(`runs ${JSON.stringify(filter)}`, () => api.runs.listRuns({ urlParams: filter }), {
-    every: cursor === undefined ? 2_000 : undefined
-  })
-  const change = (name: string) => (value: string) => setParams(route, { [name]: value, cursor: undefined })
+  const runs = usePages(
+    `runs ${JSON.stringify(filter)}`,
+    (cursor: string | undefined, loaded) =>
+      Effect.map(
+        api.runs.listRuns({
+          urlParams: {
+            ...filter,
+            limit: Math.min(MOST, PAGE + loaded),
+            ...(cursor === undefined ? {} : { cursor })
+          }
+        }),
+        ({ next, runs }) => ({ items: runs, next })
+      ),
+    ({ runId }) => runId,
+    { every: 2_000 }
+  )
+  const change = (name: string) => (value: string) => setParams(route, { [name]: value })
   const choose = (runId: string) =>
     setChosen((last) => (last.includes(runId) ? last.filter((id) => id !== runId) : [...last, runId].slice(-2)))
   const [first, second] = chosen
@@ -100,74 +140,37 @@ export const RunList = ({ route }: { readonly route: Route }) => {
           />
         </label>
       </form>
-      <Loaded query={runs}>
-        {({ next, runs }) => (
-          <>
-            {runs.length === 0 ? (
-              <Empty>No run fits.</Empty>
-            ) : (
-              <div className="table" tabIndex={0} role="region" aria-label="Runs">
-                <table>
-                  <thead>
-                    <tr>
-                      <th>
-                        <span className="visually-hidden">Compare</span>
-                      </th>
-                      <th>Run</th>
-                      <th>Agent</th>
-                      <th>State</th>
-                      <th>Begun</th>
-                      <th className="number">Time</th>
-                      <th>Session</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {runs.map(({ agent, createdAt, endedAt, error, runId, sessionId, state }) => (
-                      <tr key={runId}>
-                        <td>
-                          <input
-                            type="checkbox"
-                            aria-label={`Compare ${runId}`}
-                            checked={chosen.includes(runId)}
-                            onChange={() => choose(runId)}
-                          />
-                        </td>
-                        <td>
-                          <a href={linkTo("runs", [runId])}>
-                            <Id id={runId} />
-                          </a>
-                        </td>
-                        <td>{agent}</td>
-                        <td>
-                          <Badge tone={stateTones[state]}>{state}</Badge>
-                          {error === undefined ? null : <span className="hint"> {error.tag}</span>}
-                        </td>
-                        <td>
-                          <Time at={createdAt} />
-                        </td>
-                        <td className="number">{endedAt === undefined ? "" : formatDuration(endedAt - createdAt)}</td>
-                        <td>{sessionId === undefined ? "" : <Id id={sessionId} />}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
-            )}
-            <div className="actions">
-              {cursor === undefined ? null : (
-                <button type="button" onClick={() => setParams(route, { cursor: undefined })}>
-                  The newest
-                </button>
-              )}
-              {next === undefined ? null : (
-                <button type="button" onClick={() => setParams(route, { cursor: next })}>
-                  Older ones
-                </button>
-              )}
-            </div>
-          </>
-        )}
-      </Loaded>
+      <Problem error={runs.error} />
+      {!runs.isLoaded ? (
+        runs.error === undefined ? (
+          <Empty>Loading…</Empty>
+        ) : null
+      ) : runs.items.length === 0 ? (
+        <Empty>No run fits.</Empty>
+      ) : (
+        <>
+          <div className="list-head runs-row" aria-hidden="true">
+            <span />
+            <span>Run</span>
+            <span>Agent</span>
+            <span>State</span>
+            <span>Begun</span>
+            <span className="number">Time</span>
+            <span>Session</span>
+          </div>
+          <VirtualList
+            label="Runs"
+            items={runs.items}
+            keyOf={({ runId }) => runId}
+            estimate={41}
+            onEnd={runs.more}
+            render={(run) => <Row run={run} isChosen={chosen.includes(run.runId)} onChoose={() => choose(run.runId)} />}
+          />
+          <p className="hint" role="status">
+            {`${formatNumber(runs.items.length)} runs${runs.hasMore ? ", more are loaded at the end of the list" : ""}`}
+          </p>
+        </>
+      )}
     </Panel>
   )
 }

@@ -5,6 +5,7 @@ import { formatCost, formatDuration, formatJson, formatNumber } from "../lib/for
 import { linkTo, type Route, setParams, useAction, useQuery } from "../lib/hooks.js"
 import { Badge, Facts, Id, Json, Markdown, Panel, Problem, Tabs, Time } from "../lib/parts.js"
 import { useConnection } from "../lib/session.js"
+import { Fork } from "./Fork.js"
 import type { RunFold } from "./fold.js"
 import { useFollow } from "./follow.js"
 import { stateTones } from "./RunList.js"
@@ -155,13 +156,26 @@ export const RunPage = ({ route, runId }: { readonly route: Route; readonly runI
   const state = record.data?.run.state
   const failure = record.data?.run.error
   const tabs = [
-    { id: "timeline", title: "Timeline", render: () => <Timeline fold={fold} search={search} onSearch={setSearch} /> },
+    {
+      id: "timeline",
+      title: "Timeline",
+      render: () => <Timeline runId={runId} fold={fold} search={search} onSearch={setSearch} />
+    },
     { id: "strategy", title: "Strategy", render: () => <StrategyGraph fold={fold} /> },
     ...(fold.plan === undefined ? [] : [{ id: "plan", title: "Plan", render: () => <PlanGraph fold={fold} /> }]),
     ...(fold.tree.size === 0 ? [] : [{ id: "search", title: "Search tree", render: () => <SearchTree fold={fold} /> }]),
     ...(fold.outline === undefined
       ? []
       : [{ id: "outline", title: "Outline", render: () => <Outline sections={fold.outline ?? []} /> }]),
+    ...(agent === undefined || record.data === undefined
+      ? []
+      : [
+          {
+            id: "fork",
+            title: "Fork",
+            render: () => <Fork agent={agent} fold={fold} route={route} runId={runId} />
+          }
+        ]),
     { id: "input", title: "Input", render: () => <pre className="text">{fold.started?.input ?? ""}</pre> }
   ]
   return (
@@ -176,6 +190,12 @@ export const RunPage = ({ route, runId }: { readonly route: Route; readonly runI
         {fold.started?.parentRunId === undefined ? null : (
           <p>
             Inside of <a href={linkTo("runs", [fold.started.parentRunId])}>another run</a>
+          </p>
+        )}
+        {record.data?.run.forkedFrom === undefined ? null : (
+          <p>
+            Goes on from <a href={linkTo("runs", [record.data.run.forkedFrom.runId])}>another run</a>, before step{" "}
+            {record.data.run.forkedFrom.step + 1}
           </p>
         )}
         <Problem error={error} />

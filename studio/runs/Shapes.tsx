@@ -1,11 +1,13 @@
 /** What a run is made of besides its events in a row: its plan, its search, its outline, and the graph of its strategy. */
 import * as Effect from "effect/Effect"
-import { lazy, Suspense } from "react"
+import { lazy, Suspense, useMemo } from "react"
+import type { DrawnGraph } from "../../src/studio/api/StudioRunApi.js"
 import { useQuery } from "../lib/hooks.js"
 import { Empty, Loaded } from "../lib/parts.js"
 import { useConnection } from "../lib/session.js"
 import type { RunFold, Section } from "./fold.js"
 import type { Node } from "./Graph.js"
+import { GraphWalk } from "./walk.js"
 
 const Graph = lazy(() => import("./Graph.js"))
 
@@ -66,12 +68,41 @@ export const Outline = ({ sections }: { readonly sections: ReadonlyArray<Section
   </ol>
 )
 
-/** The graph of the strategy, with how often each node ended, and the one that ended last. */
+const times = (count: number): string => (count === 1 ? "once" : `${count} times`)
+
+/** The graph of a strategy: the node that runs, and how often each one ended. */
+const Walked = ({ fold, graph }: { readonly fold: RunFold; readonly graph: DrawnGraph }) => {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another run is walked from its begin
+  const walk = useMemo(() => new GraphWalk(graph), [fold, graph])
+  walk.follow(fold.nodeEnds)
+  const isLive = fold.ended === undefined
+  return (
+    <Graph
+      label={`Strategy ${fold.started?.strategy ?? ""}`}
+      nodes={graph.nodes.map(({ graph, id, node }): Node => {
+        const count = graph === undefined ? undefined : fold.nodes.get(`${graph}\u0000${node}`)
+        const now = isLive ? walk.stateOf(id) : undefined
+        const done = count === undefined ? undefined : times(count)
+        return now === undefined
+          ? { id, label: node, state: done, tone: count === undefined ? "plain" : "good" }
+          : {
+              id,
+              label: node,
+              state: [now === "running" ? "running" : "perhaps running", ...(done === undefined ? [] : [done])].join(
+                " · "
+              ),
+              tone: now === "running" ? "busy" : "warn"
+            }
+      })}
+      edges={graph.edges}
+    />
+  )
+}
+
 export const StrategyGraph = ({ fold }: { readonly fold: RunFold }) => {
   const { studio } = useConnection()
-  const { ended, lastNode, nodes: counts, started } = fold
-  const name = started?.strategy
-  const agent = started?.agent ?? ""
+  const name = fold.started?.strategy
+  const agent = fold.started?.agent ?? ""
   const named = studio.studioRuns.studioStrategy({ path: { name: name ?? "" } })
   // A strategy that an agent made itself is in no registry.
   const query = useQuery(name === undefined ? undefined : `strategy ${agent} ${name}`, () =>
@@ -92,27 +123,7 @@ export const StrategyGraph = ({ fold }: { readonly fold: RunFold }) => {
           <Empty>{`The strategy ${name} is a loop of the model and its tools, without a graph.`}</Empty>
         ) : (
           <Suspense fallback={waiting}>
-            <Graph
-              label={`Strategy ${name}`}
-              nodes={graph.nodes.map(({ graph, id, node }): Node => {
-                const key = `${graph}\u0000${node}`
-                const count = graph === undefined ? undefined : counts.get(key)
-                const isLast = graph !== undefined && key === lastNode && ended === undefined
-                return {
-                  id,
-                  label: node,
-                  state: isLast
-                    ? "ended last"
-                    : count === undefined
-                      ? undefined
-                      : count === 1
-                        ? "once"
-                        : `${count} times`,
-                  tone: isLast ? "busy" : count === undefined ? "plain" : "good"
-                }
-              })}
-              edges={graph.edges}
-            />
+            <Walked fold={fold} graph={graph} />
           </Suspense>
         )
       }

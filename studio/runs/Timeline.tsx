@@ -1,10 +1,13 @@
 /** The events of a run in their order, each opened on demand. */
 import { useDeferredValue, useMemo, useRef, useState } from "react"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
-import { formatCost, formatDuration, formatJson, formatNumber } from "../lib/format.js"
-import { linkTo } from "../lib/hooks.js"
-import { Badge, Empty, Facts, Json, Markdown, Time, VirtualList } from "../lib/parts.js"
-import { type Item, type ModelItem, type RunFold, searchTextOf, type ToolItem } from "./fold.js"
+import type { RunSettings } from "../../src/studio/api/StudioRunApi.js"
+import { formatDuration, formatJson, formatNumber } from "../lib/format.js"
+import { linkTo, type Query, useQuery } from "../lib/hooks.js"
+import { Badge, Empty, Json, Markdown, Time, VirtualList } from "../lib/parts.js"
+import { useConnection } from "../lib/session.js"
+import { type Item, type RunFold, searchTextOf, type ToolItem } from "./fold.js"
+import { ModelCall, usageLine } from "./ModelCall.js"
 
 const oneLine = (text: string): string => text.slice(0, 300).replace(/\s+/g, " ")
 
@@ -74,18 +77,6 @@ const noteTone = (event: AgentEvent): string => {
   return event._tag === "Finished" || event._tag === "Message" ? "good" : "plain"
 }
 
-const usageLine = ({ costUsd, usage }: ModelItem): string =>
-  usage === undefined
-    ? ""
-    : [
-        `${formatNumber(usage.inputTokens ?? 0)} in`,
-        `${formatNumber(usage.outputTokens ?? 0)} out`,
-        ...(usage.cachedInputTokens === undefined || usage.cachedInputTokens === 0
-          ? []
-          : [`${formatNumber(usage.cachedInputTokens)} from the cache`]),
-        ...(costUsd === undefined ? [] : [formatCost(costUsd)])
-      ].join(" · ")
-
 const toolState = ({ asked, decided, result }: ToolItem): string =>
   result === undefined
     ? asked !== undefined && decided === undefined
@@ -144,32 +135,6 @@ const Head = ({ item }: { readonly item: Item }) => {
   }
 }
 
-const ModelDetail = ({ item, startedAt }: { readonly item: ModelItem; readonly startedAt: number }) => (
-  <>
-    <Facts
-      facts={[
-        ["Model", item.model],
-        ["Provider", item.provider],
-        ["Role", item.role],
-        ["Time to first delta", item.firstAt === undefined ? undefined : formatDuration(item.firstAt - item.at)],
-        ["Time", item.endedAt === undefined ? undefined : formatDuration(item.endedAt - item.at)],
-        ["After", formatDuration(item.at - startedAt)],
-        ["Ended", item.isCutOff ? "cut off" : item.finishReason],
-        ["Tokens", usageLine(item)],
-        ["Reasoning tokens", item.usage?.reasoningTokens]
-      ]}
-    />
-    {item.reasoning === "" ? null : (
-      <details>
-        <summary>Reasoning</summary>
-        <pre className="text">{item.reasoning}</pre>
-      </details>
-    )}
-    {item.isRetracted ? <p className="hint">This text is no part of the answer.</p> : null}
-    {item.text === "" ? <Empty>The call has no text.</Empty> : <Markdown text={item.text} />}
-  </>
-)
-
 const ToolDetail = ({ item }: { readonly item: ToolItem }) => (
   <>
     <h3>Arguments</h3>
@@ -200,10 +165,18 @@ const ToolDetail = ({ item }: { readonly item: ToolItem }) => (
   </>
 )
 
-const Detail = ({ item, startedAt }: { readonly item: Item; readonly startedAt: number }) => {
+const Detail = ({
+  fold,
+  item,
+  settings
+}: {
+  readonly fold: RunFold
+  readonly item: Item
+  readonly settings: Query<RunSettings>
+}) => {
   switch (item.kind) {
     case "model":
-      return <ModelDetail item={item} startedAt={startedAt} />
+      return <ModelCall fold={fold} item={item} settings={settings} />
     case "tool":
       return <ToolDetail item={item} />
     case "question":
@@ -277,8 +250,10 @@ const useFiltered = (fold: RunFold, search: string, isAll: boolean): ReadonlyArr
 export const Timeline = ({
   fold,
   onSearch,
+  runId,
   search
 }: {
+  readonly runId: string
   readonly fold: RunFold
   readonly search: string
   readonly onSearch: (text: string) => void
@@ -287,14 +262,21 @@ export const Timeline = ({
   const [isAll, setAll] = useState(false)
   const wanted = useDeferredValue(search.trim().toLowerCase())
   const items = useFiltered(fold, wanted, isAll)
-  const startedAt = fold.started?.at ?? 0
+  const { studio } = useConnection()
+  const [wasOpened, setWasOpened] = useState(false)
+  // Asked for once, when the first entry is opened.
+  const settings = useQuery(wasOpened ? `settings ${runId}` : undefined, () =>
+    studio.studioRuns.studioSettings({ path: { runId } })
+  )
   const toggle = useMemo(
-    () => (seq: number) =>
+    () => (seq: number) => {
+      setWasOpened(true)
       setOpened((last) => {
         const next = new Set(last)
         if (!next.delete(seq)) next.add(seq)
         return next
-      }),
+      })
+    },
     []
   )
   return (
@@ -336,7 +318,7 @@ export const Timeline = ({
               </button>
               {opened.has(item.seq) ? (
                 <div className="event-body">
-                  <Detail item={item} startedAt={startedAt} />
+                  <Detail fold={fold} item={item} settings={settings} />
                 </div>
               ) : null}
             </article>

@@ -72,6 +72,12 @@ export interface Section {
   readonly sections: ReadonlyArray<Section>
 }
 
+/** The end of a node of a graph in a step of the graph. */
+export interface NodeEnd {
+  readonly key: string
+  readonly step: number
+}
+
 export interface Totals {
   inputTokens: number
   outputTokens: number
@@ -132,15 +138,17 @@ export class RunFold {
     retries: 0
   }
   events = 0
+  /** Steps that have begun. */
+  steps = 0
   started: Of<"Started"> | undefined
   ended: Of<"Finished"> | Of<"Error"> | undefined
   message: Of<"Message"> | undefined
   plan: ReadonlyArray<PlanStep> | undefined
   readonly tree = new Map<number, TreeNode>()
   outline: ReadonlyArray<Section> | undefined
-  /** How often each node of a graph ended, and the one that ended last. */
+  /** How often each node of a graph ended, and the ends in their order. */
   readonly nodes = new Map<string, number>()
-  lastNode: string | undefined
+  readonly nodeEnds: Array<NodeEnd> = []
   /** The first delta of the run, in milliseconds after its begin. */
   firstDeltaMs: number | undefined
   private model: ModelItem | undefined
@@ -218,10 +226,10 @@ export class RunFold {
     totals.costUsd += event.costUsd ?? 0
   }
 
-  private node({ graph, node, update }: Of<"NodeFinished">): void {
+  private node({ graph, node, step, update }: Of<"NodeFinished">): void {
     const key = `${graph}\u0000${node}`
     this.nodes.set(key, (this.nodes.get(key) ?? 0) + 1)
-    this.lastNode = key
+    this.nodeEnds.push({ key, step })
     if (!isShape(update)) return
     const tree = update["tree"]
     const nodes = isShape(tree) ? tree["nodes"] : undefined
@@ -314,6 +322,7 @@ export class RunFold {
     this.events += 1
     switch (event._tag) {
       case "StepStarted":
+        this.steps += 1
         this.modelOf(event, event.step, event.name)
         break
       case "TextDelta":

@@ -1,8 +1,12 @@
 import * as Effect from "effect/Effect"
 import { useState } from "react"
 import type { File as FilePart } from "../../src/content/Content.js"
-import type { SessionId } from "../../src/domain/Ids.js"
+import type { SessionId, TurnId } from "../../src/domain/Ids.js"
+import type { Checkpoint } from "../../src/http/api/SessionModels.js"
+import type { TurnRef } from "../../src/session/turn/Session.js"
+import type { WholeTurn } from "../../src/studio/api/StudioSessionApi.js"
 import { linkTo, type Route, setParams, useAction, useQuery } from "../lib/hooks.js"
+import { usePages } from "../lib/pages.js"
 import { Empty, Id, Loaded, Panel, Problem, ViewHead } from "../lib/parts.js"
 import { useConnection } from "../lib/session.js"
 import { Choices } from "../playground/Choices.js"
@@ -11,7 +15,22 @@ import { type Asked, Earlier, Exchange } from "../playground/Exchange.js"
 import { requested } from "../playground/settings.js"
 import type { ViewProps } from "./index.js"
 
-/** The session of the next message: a new one, a branch of one, or the one of the chat; none where none are kept. */
+type Origin =
+  /** Nothing was said before: a session of its own. */
+  | { readonly kind: "begin" }
+  | { readonly kind: "checkpoint"; readonly sessionId: SessionId; readonly checkpointId: Checkpoint["id"] }
+  | { readonly kind: "turn"; readonly sessionId: SessionId; readonly turnId: TurnId }
+
+/** A message that is written anew, and what stays before it. */
+interface Editing {
+  readonly text: string
+  readonly origin: Origin
+  readonly asked: ReadonlyArray<Asked>
+  /** Turns from this depth on are not those of the branch. */
+  readonly until: number | undefined
+}
+
+/** The session of the next message: a new one, or a branch; none where none are kept. */
 const useSessions = () => {
   const { api } = useConnection()
   const fresh = api.sessions.createSession({ payload: {} }).pipe(
@@ -21,41 +40,74 @@ const useSessions = () => {
       () => Effect.succeed(undefined)
     )
   )
-  const branch = ({ checkpointId, sessionId }: Asked) =>
-    sessionId === undefined || checkpointId === undefined
-      ? fresh
-      : Effect.map(
-          api.sessions.forkSession({
-            path: { sessionId: sessionId as SessionId },
-            payload: { branchName: "Playground", fromCheckpoint: checkpointId as never }
-          }),
-          ({ id }): SessionId | undefined => id
-        )
+  const branch = (origin: Origin) => {
+    if (origin.kind === "begin") return fresh
+    const at = origin.kind === "turn" ? { afterTurn: origin.turnId } : { fromCheckpoint: origin.checkpointId }
+    return Effect.map(
+      api.sessions.forkSession({
+        path: { sessionId: origin.sessionId },
+        payload: { branchName: "Playground", ...at }
+      }),
+      ({ id }): SessionId | undefined => id
+    )
+  }
   const keep = (sessionId: SessionId) =>
     Effect.map(api.sessions.createCheckpoint({ path: { sessionId }, payload: { name: "Playground" } }), ({ id }) => id)
   return { fresh, branch, keep }
 }
 
+const isSaid = ({ role }: WholeTurn): boolean => role === "user" || role === "assistant"
+
+/** The edit of an earlier message; none while the turn before it is not loaded. */
+const editOf = (turns: ReadonlyArray<WholeTurn>, at: number): Editing | undefined => {
+  const turn = turns[at]
+  const before = turns[at - 1]
+  if (turn === undefined || turn.role !== "user") return undefined
+  const edit = { text: turn.content, asked: [], until: turn.depth }
+  if (turn.depth === 1) return { ...edit, origin: { kind: "begin" } }
+  return before === undefined
+    ? undefined
+    : { ...edit, origin: { kind: "turn", sessionId: before.sessionId, turnId: before.id } }
+}
+
+const originOf = ({ checkpointId, sessionId }: Asked): Origin =>
+  sessionId === undefined || checkpointId === undefined
+    ? { kind: "begin" }
+    : { kind: "checkpoint", sessionId, checkpointId }
+
+const TURNS = 50
+
 const Chat = ({ agent, route }: { readonly agent: string; readonly route: Route }) => {
-  const { api, studio } = useConnection()
+  const { studio } = useConnection()
   const sessions = useSessions()
   const action = useAction()
   const [asked, setAsked] = useState<ReadonlyArray<Asked>>([])
-  const [editing, setEditing] = useState<Asked>()
+  const [editing, setEditing] = useState<Editing>()
+  const [until, setUntil] = useState<number>()
   const sessionId = (route.params.get("session") ?? undefined) as SessionId | undefined
   // What the session had before the page was opened.
   const [opened, setOpened] = useState(sessionId)
-  const earlier = useQuery(opened === undefined ? undefined : `turns ${opened}`, () =>
-    api.sessions.sessionTurns({ path: { sessionId: opened as SessionId }, urlParams: { limit: 100 } })
+  const pages = usePages(
+    opened === undefined ? undefined : `turns ${opened}`,
+    (before: TurnRef | undefined) =>
+      Effect.map(
+        studio.sessions.wholeTurns({
+          path: { sessionId: opened as SessionId },
+          urlParams: { limit: TURNS, ...(before === undefined ? {} : { before }) }
+        }),
+        ({ next, turns }) => ({ items: turns.toReversed(), next })
+      ),
+    ({ id }) => id
   )
-  const hasTurns = asked.length > 0 || (earlier.data?.turns.length ?? 0) > 0
+  const turns = pages.items.toReversed().filter(({ depth }) => until === undefined || depth < until)
+  const hasTurns = asked.length > 0 || turns.length > 0
   const send = (text: string, files: ReadonlyArray<FilePart>): Promise<boolean> => {
-    const before = editing === undefined ? asked : asked.slice(0, asked.indexOf(editing))
-    const isFirst = editing === undefined ? !hasTurns : editing.checkpointId === undefined
+    const isFirst = editing === undefined ? !hasTurns : editing.origin.kind === "begin"
     const input = files.length === 0 ? text : [...(text === "" ? [] : [{ type: "text" as const, text }]), ...files]
     return action.act(
       Effect.gen(function* () {
-        const session = editing !== undefined ? yield* sessions.branch(editing) : (sessionId ?? (yield* sessions.fresh))
+        const session =
+          editing !== undefined ? yield* sessions.branch(editing.origin) : (sessionId ?? (yield* sessions.fresh))
         const checkpointId = isFirst || session === undefined ? undefined : yield* sessions.keep(session)
         const { runId } = yield* studio.studioRuns.tryRun({
           payload: { agent, input, ...requested(route), ...(session === undefined ? {} : { sessionId: session }) }
@@ -63,7 +115,8 @@ const Chat = ({ agent, route }: { readonly agent: string; readonly route: Route 
         return { runId, text, files: files.map(({ fileName = "file" }) => fileName), sessionId: session, checkpointId }
       }),
       (next) => {
-        setAsked([...before, next])
+        setAsked([...(editing?.asked ?? asked), next])
+        if (editing?.until !== undefined) setUntil(editing.until)
         setEditing(undefined)
         setParams(route, { session: next.sessionId })
       }
@@ -72,9 +125,12 @@ const Chat = ({ agent, route }: { readonly agent: string; readonly route: Route 
   const startOver = () => {
     setAsked([])
     setEditing(undefined)
+    setUntil(undefined)
     setOpened(undefined)
     setParams(route, { session: undefined })
   }
+  const edit = (change: Editing | undefined) =>
+    editing !== undefined || change === undefined ? undefined : () => setEditing(change)
   return (
     <Panel
       title="Chat"
@@ -91,14 +147,23 @@ const Chat = ({ agent, route }: { readonly agent: string; readonly route: Route 
         </>
       }
     >
-      <Problem error={earlier.error} />
+      <Problem error={pages.error} />
       {!hasTurns ? <Empty>Nothing was said yet.</Empty> : null}
+      {pages.hasMore && turns.length > 0 ? (
+        <button type="button" disabled={pages.isLoading} onClick={pages.more}>
+          Earlier messages
+        </button>
+      ) : null}
       <ol className="plain chat" aria-label="Conversation">
-        {earlier.data?.turns.map((turn) => (
-          <Earlier key={turn.id} turn={turn} />
-        ))}
-        {asked.map((one) => (
-          <Exchange key={one.runId} asked={one} onEdit={editing === undefined ? setEditing : undefined} />
+        {turns.map((turn, at) =>
+          isSaid(turn) ? <Earlier key={turn.id} turn={turn} onEdit={edit(editOf(turns, at))} /> : null
+        )}
+        {asked.map((one, at) => (
+          <Exchange
+            key={one.runId}
+            asked={one}
+            onEdit={edit({ text: one.text, origin: originOf(one), asked: asked.slice(0, at), until: undefined })}
+          />
         ))}
       </ol>
       <Problem error={action.error} />

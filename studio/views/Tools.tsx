@@ -1,5 +1,6 @@
 import type * as Effect from "effect/Effect"
 import { useEffect, useRef, useState } from "react"
+import type { ErrorInfo } from "../../src/domain/ErrorInfo.js"
 import type { ApiError } from "../../src/http/api/ApiError.js"
 import type { SkillInfo, ToolInfo, Trial } from "../../src/studio/api/StudioToolApi.js"
 import { problemOf, run } from "../lib/client.js"
@@ -163,7 +164,8 @@ const Definition = ({ tool }: { readonly tool: ToolInfo }) => {
         {tool.problem === undefined ? null : <div className="problem">{tool.problem}</div>}
         <Facts
           facts={[
-            ["Source", tool.source === "registry" ? "the registry, for all agents" : tool.agents.join(", ")],
+            ["Agents", tool.source === "registry" ? "all, from the registry" : tool.agents.join(", ")],
+            ["Tool source", tool.from],
             ["Approval", approvals[tool.approval]],
             ["Module", tool.owner],
             ["Changes something", tool.readOnly ? "no" : "yes"],
@@ -195,7 +197,16 @@ const Definition = ({ tool }: { readonly tool: ToolInfo }) => {
 /** Tools of one name that differ are told apart by their first agent. */
 const keyOf = (tool: ToolInfo): string => `${tool.name} ${tool.source === "registry" ? "" : (tool.agents[0] ?? "")}`
 
-const ToolList = ({ route, tools }: ViewProps & { readonly tools: ReadonlyArray<ToolInfo> }) => {
+interface Listed {
+  readonly tools: ReadonlyArray<ToolInfo>
+  readonly failed: ReadonlyArray<{
+    readonly source: string
+    readonly agents: ReadonlyArray<string>
+    readonly error: ErrorInfo
+  }>
+}
+
+const ToolList = ({ failed, route, tools }: ViewProps & Listed) => {
   const search = (route.params.get("search") ?? "").toLowerCase()
   const found = tools.filter(({ description, name }) => `${name} ${description}`.toLowerCase().includes(search))
   const agent = route.params.get("agent")
@@ -204,7 +215,21 @@ const ToolList = ({ route, tools }: ViewProps & { readonly tools: ReadonlyArray<
       ? undefined
       : (tools.find(({ agents, name }) => name === route.parts[0] && (agent === null || agents.includes(agent))) ??
         tools.find(({ name }) => name === route.parts[0]))
-  if (tools.length === 0) return <Empty>The agents of this server have no tools.</Empty>
+  const silent = failed.map(({ agents, error, source }) => (
+    <div key={`${source} ${agents[0]}`} className="problem">
+      <p>
+        The tool source {source} of {agents.join(", ")} did not answer: <code>{error.tag}</code> {error.message}
+      </p>
+    </div>
+  ))
+  if (tools.length === 0) {
+    return (
+      <>
+        {silent}
+        <Empty>The agents of this server have no tools.</Empty>
+      </>
+    )
+  }
   return (
     <div className="side">
       <Panel title={found.length === 1 ? "1 tool" : `${found.length} tools`}>
@@ -216,6 +241,7 @@ const ToolList = ({ route, tools }: ViewProps & { readonly tools: ReadonlyArray<
             onChange={({ target }) => setParams(route, { search: target.value })}
           />
         </label>
+        {silent}
         <ul className="picks">
           {found.map((tool) => (
             <li key={keyOf(tool)}>
@@ -337,7 +363,7 @@ const Tools = ({ route }: ViewProps) => {
           {
             id: "tools",
             title: "Tools",
-            render: () => <Loaded query={query}>{({ tools }) => <ToolList route={route} tools={tools} />}</Loaded>
+            render: () => <Loaded query={query}>{(listed) => <ToolList route={route} {...listed} />}</Loaded>
           },
           { id: "skills", title: "Skills", render: () => <Skills /> }
         ]}

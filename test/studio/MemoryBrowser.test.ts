@@ -88,23 +88,21 @@ Chromium.suite((open) => {
       assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
       yield* Effect.promise(async () => {
         await page.getByRole("tab", { name: "Facts" }).click()
-        const table = page.getByRole("region", { name: "Facts" })
-        await table.getByRole("row", { name: /user lives in Rome/ }).waitFor()
-        assert.strictEqual(await table.getByRole("row").count(), 5)
-        assert.include(await table.getByRole("row", { name: /user lives in Lima/ }).textContent(), "holds")
-        await table
-          .getByRole("row", { name: /user lives in Oslo/ })
-          .getByText("1 entry")
-          .click()
-        await table.getByText("I live in Oslo now").waitFor()
+        const facts = page.getByRole("list", { name: "Facts" })
+        const row = (text: string) => facts.getByRole("listitem").filter({ hasText: text })
+        await row("user lives in Rome").waitFor()
+        assert.strictEqual(await facts.getByRole("listitem").count(), 4)
+        assert.include(await row("user lives in Lima").textContent(), "holds")
+        await row("user lives in Oslo").getByText("1 entry").click()
+        await facts.getByText("I live in Oslo now").waitFor()
         await page.getByLabel("Those that have ended, too").uncheck()
-        await table.getByRole("row", { name: /user lives in Rome/ }).waitFor({ state: "detached" })
+        await row("user lives in Rome").waitFor({ state: "detached" })
         await page.getByLabel("As of").fill(new Date(now - 250 * day).toISOString().slice(0, 16))
-        await table.getByRole("row", { name: /user lives in Rome/ }).waitFor()
-        await table.getByRole("row", { name: /user lives in Lima/ }).waitFor({ state: "detached" })
+        await row("user lives in Rome").waitFor()
+        await row("user lives in Lima").waitFor({ state: "detached" })
         await page.getByLabel("As of").fill("")
         await page.getByLabel("Those that have ended, too").check()
-        await table.getByRole("row", { name: /user lives in Rome/ }).waitFor()
+        await row("user lives in Rome").waitFor()
       })
       yield* StudioPages.picture(page, "memory-facts")
       assert.deepStrictEqual(yield* StudioPages.violations(page), [])
@@ -163,6 +161,9 @@ Chromium.suite((open) => {
         assert.isTrue(await page.getByRole("button", { name: "Do it" }).isDisabled())
         await page.getByRole("button", { name: "Show what it would do" }).click()
         await page.getByText("Nothing was changed. It would be:").waitFor()
+        const leaving = page.getByRole("list", { name: "Entries that leave" })
+        await leaving.getByText("Note 0 of long ago").waitFor()
+        await leaving.getByText("removed", { exact: true }).first().waitFor()
       })
       yield* StudioPages.picture(page, "memory-upkeep")
       assert.deepStrictEqual(yield* StudioPages.violations(page), [])
@@ -178,6 +179,40 @@ Chromium.suite((open) => {
         await page.getByText(/^Erased \d+ entries/).waitFor()
         await page.getByRole("tab", { name: "Entries" }).click()
         await page.getByText("Nothing is remembered of you.").waitFor()
+      })
+      assert.deepStrictEqual(problems, [])
+    })
+  )
+
+  it.scopedLive("loads facts page by page while the list is scrolled", () =>
+    Effect.gen(function* () {
+      const many = Layer.effectDiscard(
+        Effect.gen(function* () {
+          const facts = yield* FactStore.FactStore
+          yield* facts.assert(
+            user,
+            Array.from({ length: 450 }, (_, at) => ({
+              subject: `book ${at}`,
+              predicate: "is on",
+              object: `shelf ${at}`
+            }))
+          )
+        })
+      ).pipe(Layer.provideMerge(DefaultMemory.layer()), Layer.orDie)
+      const server = yield* StudioPages.serve({ agents, userId: user, others: many as never })
+      const opened = yield* open
+      const { page, problems } = opened
+      yield* StudioPages.enter(opened, server, "#/memory?tab=facts")
+      const facts = page.getByRole("list", { name: "Facts" })
+      yield* Effect.promise(async () => {
+        for (const count of [/^200 facts, more/, /^400 facts, more/, /^450 facts$/]) {
+          await page.getByText(count).waitFor()
+          assert.isBelow(await facts.getByRole("listitem").count(), 60)
+          await facts.evaluate((list) => {
+            list.scrollTop = list.scrollHeight
+          })
+        }
+        await facts.locator('[aria-posinset="450"]').waitFor()
       })
       assert.deepStrictEqual(problems, [])
     })

@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
-import { RunFold, searchTextOf } from "../../studio/runs/fold.js"
+import { shownTo } from "../../studio/runs/conversation.js"
+import { type ModelItem, RunFold, searchTextOf } from "../../studio/runs/fold.js"
 import * as EveryStrategy from "../strategy/EveryStrategy.js"
 import * as Growth from "../support/Growth.js"
 import * as HostileText from "../trace/HostileText.js"
@@ -47,6 +48,30 @@ describe("the events of a run in the studio", () => {
       })
     )
   }
+
+  it.effect("show what each model call was shown: the input, and what was said and done before it", () =>
+    Effect.gen(function* () {
+      const fold = foldOf(yield* eventsOf("react"))
+      const calls = fold.items.filter((item): item is ModelItem => item.kind === "model")
+      assert.isAbove(calls.length, 1)
+      const shown = calls.map((call) => shownTo(fold, call))
+      assert.deepStrictEqual(
+        shown[0]?.map(({ text, who }) => [who, text]),
+        [["user", fold.started?.input]]
+      )
+      for (const [at, call] of calls.entries()) {
+        const seqs = shown[at]?.map(({ seq }) => seq) ?? []
+        assert.deepStrictEqual(
+          seqs,
+          [...seqs].sort((a, b) => a - b)
+        )
+        assert.isTrue(seqs.every((seq) => seq < call.seq))
+      }
+      const last = shown.at(-1)?.map(({ who }) => who) ?? []
+      assert.includeMembers(last, ["user", "call", "tool"])
+      assert.isBelow(last.indexOf("call"), last.indexOf("tool"))
+    })
+  )
 
   it.effect("show the search tree of LATS, each state under a known one", () =>
     Effect.gen(function* () {

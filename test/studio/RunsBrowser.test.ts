@@ -1,13 +1,18 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import type * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import * as StateGraph from "../../src/graph/StateGraph.js"
 import * as Run from "../../src/observability/Run.js"
+import * as Sessions from "../../src/session/Sessions.js"
+import * as Reasoning from "../../src/strategy/definition/Reasoning.js"
+import * as GraphStrategy from "../../src/strategy/reasoning/GraphStrategy.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as EveryStrategy from "../strategy/EveryStrategy.js"
@@ -39,11 +44,14 @@ const inner = Agent.make("inner", { system: "You check.", description: "Checks" 
 const clerk = Agent.make("clerk", { system: "You lend books.", tools: [find, flood, AgentTool.make(inner)] })
 const agents = [clerk, inner] as ReadonlyArray<Agent.Agent<any, any, AgentExecutor.AgentExecutor>>
 
+const sessions = Layer.orDie(Sessions.layer())
+
 const FLOOD = 100_000
 
 const script: TestModel.Script = (request) => {
-  const tools = request.messages.filter(({ role }) => role === "tool").length
-  const asked = request.messages.find(({ role }) => role === "user")?.content
+  const at = request.messages.findLastIndex(({ role }) => role === "user")
+  const tools = request.messages.slice(at).filter(({ role }) => role === "tool").length
+  const asked = request.messages[at]?.content
   if (request.tools === undefined) return "checked"
   if (asked === "flood") {
     return tools === 0 ? { calls: [{ name: "flood", params: { count: FLOOD } }] } : "flooded"
@@ -55,9 +63,9 @@ const script: TestModel.Script = (request) => {
   return { text: ["On **shelf** B2 ", ...pieces] }
 }
 
-const start = (url: string, input: string, body: object = {}) =>
+const start = (url: string, input: string, body: object = {}, wait = 60) =>
   Effect.promise(async () => {
-    const response = await fetch(`${url}/v1/runs?wait=60`, {
+    const response = await fetch(`${url}/v1/runs?wait=${wait}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ agent: "clerk", input, ...body })
@@ -76,13 +84,13 @@ Chromium.suite((open) => {
       const other = yield* start(server.url, "Where is Emma?")
       yield* StudioPages.enter(opened, server, "#/runs")
       yield* Effect.promise(async () => {
-        await page.getByRole("table").getByRole("link").nth(1).waitFor()
-        assert.strictEqual(await page.getByRole("table").getByRole("link").count(), 2)
+        await page.getByRole("list", { name: "Runs" }).getByRole("link").nth(1).waitFor()
+        assert.strictEqual(await page.getByRole("list", { name: "Runs" }).getByRole("link").count(), 2)
         await page.getByLabel("State").selectOption("failed")
         await page.getByText("No run fits.").waitFor()
         assert.include(page.url(), "state=failed")
         await page.getByLabel("State").selectOption("")
-        await page.getByRole("table").getByRole("link").nth(1).waitFor()
+        await page.getByRole("list", { name: "Runs" }).getByRole("link").nth(1).waitFor()
       })
       yield* StudioPages.picture(page, "runs")
       assert.deepStrictEqual(yield* StudioPages.violations(page), [])
@@ -116,6 +124,97 @@ Chromium.suite((open) => {
         await page.getByRole("list", { name: "Steps of both runs" }).getByText("differs").first().waitFor()
       })
       yield* StudioPages.picture(page, "compare")
+      assert.deepStrictEqual(yield* StudioPages.violations(page), [])
+      assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
+      assert.deepStrictEqual(problems, [])
+    })
+  )
+
+  it.scopedLive("loads runs page by page while the list is scrolled, and shows all of them as they are now", () =>
+    Effect.gen(function* () {
+      const server = yield* StudioPages.serve({ agents, script, limits: { requestsPerMinute: 10_000 } })
+      const opened = yield* open
+      const { page, problems } = opened
+      yield* Effect.forEach(
+        Array.from({ length: 250 }),
+        () => start(server.url, "", { agent: "inner", input: "Check" }),
+        {
+          concurrency: 8
+        }
+      )
+      yield* StudioPages.enter(opened, server, "#/runs")
+      const list = page.getByRole("list", { name: "Runs" })
+      const scroll = () =>
+        list.evaluate((list) => {
+          list.scrollTop = list.scrollHeight
+        })
+      yield* Effect.promise(async () => {
+        await page.getByText(/^100 runs, more/).waitFor()
+        assert.isBelow(await list.getByRole("listitem").count(), 60)
+        await scroll()
+        await page.getByText(/^200 runs, more/).waitFor()
+        await scroll()
+        await page.getByText(/^250 runs$/).waitFor()
+        await scroll()
+        assert.strictEqual(await list.getByRole("listitem").last().getAttribute("aria-posinset"), "250")
+        assert.isBelow(await list.getByRole("listitem").count(), 60)
+      })
+      // A run that begins now is there, and none of the others is lost.
+      const last = yield* start(server.url, "", { agent: "inner", input: "Check" })
+      yield* Effect.promise(async () => {
+        await page.getByText(/^251 runs$/).waitFor()
+        await list.evaluate((list) => {
+          list.scrollTop = 0
+        })
+        await page.locator(`a[href="#/runs/${last}"]`).waitFor()
+      })
+      assert.deepStrictEqual(yield* StudioPages.violations(page), [])
+      assert.deepStrictEqual(problems, [])
+    })
+  )
+
+  it.scopedLive("shows the settings of a model call, what the model was shown, and the turns before", () =>
+    Effect.gen(function* () {
+      const server = yield* StudioPages.serve({ agents, script, sessions })
+      const opened = yield* open
+      const { page, problems } = opened
+      yield* start(server.url, "Where is Emma?", { sessionId: "shelf" })
+      const runId = yield* start(server.url, `Where is ${pieces.join(" ")}?`, { sessionId: "shelf" })
+      const asked: Array<string> = []
+      page.on("request", (request) => asked.push(new URL(request.url()).pathname))
+      const settingsAsked = () => asked.filter((path) => path.endsWith("/settings")).length
+      yield* StudioPages.enter(opened, server, `#/runs/${runId}`)
+      yield* Effect.promise(async () => {
+        const timeline = page.getByRole("list", { name: "Timeline" })
+        await timeline.getByText("delegate_to_inner").waitFor()
+        assert.strictEqual(settingsAsked(), 0)
+        await page.getByRole("button", { name: /Model.*step 3/ }).click()
+        // Nothing of it is made before it is opened.
+        assert.strictEqual(await page.getByRole("list", { name: "Conversation of the call" }).count(), 0)
+        await page.getByText("Settings", { exact: true }).click()
+        await page.getByText("Most tokens of an answer").waitFor()
+        await page.getByText("System prompt of the agent").click()
+        await page.getByText("You lend books.").waitFor()
+        await page.getByText("What the model was shown of the run").click()
+        const messages = page.getByRole("list", { name: "Conversation of the call" })
+        await messages.getByText("Call of delegate_to_inner").waitFor()
+        await messages.getByText("Result of find").waitFor()
+        await page.getByText("History: turns of the session").click()
+        const history = page.getByRole("list", { name: "History" })
+        await history.getByText("Where is Emma?").waitFor()
+        assert.strictEqual(await history.getByRole("article").count(), 2)
+        await page.getByText("Settings", { exact: true }).scrollIntoViewIfNeeded()
+      })
+      yield* StudioPages.picture(page, "run-model-call")
+      yield* Effect.promise(async () => {
+        const timeline = page.getByRole("list", { name: "Timeline" })
+        await timeline.evaluate((list) => {
+          list.scrollTop = 0
+        })
+        await page.getByRole("button", { name: /Model.*step 1/ }).click()
+        assert.strictEqual(settingsAsked(), 1)
+        assert.strictEqual(await page.locator("script:not([src]), img, iframe").count(), 0)
+      })
       assert.deepStrictEqual(yield* StudioPages.violations(page), [])
       assert.deepStrictEqual(yield* StudioPages.overflow(page), [])
       assert.deepStrictEqual(problems, [])
@@ -192,6 +291,74 @@ Chromium.suite((open) => {
         })
         yield* StudioPages.picture(page, `strategy-${name}`)
       }
+      assert.deepStrictEqual(problems, [])
+    })
+  )
+
+  it.scopedLive("marks the node that runs in the graph, and draws edges of a node to itself", () =>
+    Effect.gen(function* () {
+      const gate = yield* Effect.makeLatch()
+      const draft = ({ drafts }: { readonly drafts: number }) => Effect.succeed({ drafts: drafts + 1 })
+      const strategy = GraphStrategy.make({
+        name: "drafts",
+        graph: StateGraph.make({
+          name: "drafts",
+          state: Schema.Struct({ drafts: Schema.Number }),
+          nodes: { draft, judge: () => Effect.as(gate.await, {}), publish: () => Effect.succeed({}) },
+          start: "draft",
+          edges: {
+            draft: {
+              to: ["draft", "judge"],
+              labels: { draft: "too short, once more", judge: "long enough" },
+              when: ({ drafts }) => (drafts < 3 ? "draft" : "judge")
+            },
+            judge: {
+              to: ["draft", "publish", "judge"],
+              labels: { draft: "rejected", publish: "accepted", judge: "undecided" },
+              when: () => "publish" as const
+            },
+            publish: "END"
+          }
+        }),
+        start: () => ({ drafts: 0 }),
+        answer: () => Effect.flatMap(Reasoning.Reasoning, (reasoning) => reasoning.answer("published"))
+      })
+      const author = Agent.make("author", { system: "You write.", strategy })
+      const server = yield* StudioPages.serve({ agents: [author], script: () => "" })
+      const opened = yield* open
+      const { page, problems } = opened
+      yield* StudioPages.enter(opened, server)
+      const runId = yield* start(server.url, "Write", { agent: "author" }, 0)
+      yield* Effect.promise(async () => {
+        await page.goto(`${server.url}/studio/#/runs/${runId}?tab=strategy`)
+        const graph = page.getByRole("img", { name: "Strategy drafts" })
+        await graph.locator(".graph-node.warn").filter({ hasText: "judge" }).waitFor()
+        await graph.locator(".graph-node.warn").filter({ hasText: "draft: perhaps running · 3 times" }).waitFor()
+        assert.strictEqual(await graph.locator(".graph-node.good").count(), 0)
+      })
+      yield* StudioPages.picture(page, "strategy-running")
+      assert.deepStrictEqual(yield* StudioPages.violations(page), [])
+      // No two labels are at one place.
+      const overlaps = yield* Effect.promise(() =>
+        page.evaluate(() => {
+          const boxes = Array.from(document.querySelectorAll(".graph-label, .graph-node rect"), (one) =>
+            one.getBoundingClientRect()
+          )
+          return boxes.flatMap((a, at) =>
+            boxes
+              .slice(at + 1)
+              .filter(
+                (b) => a.left < b.right - 2 && b.left < a.right - 2 && a.top < b.bottom - 2 && b.top < a.bottom - 2
+              )
+          ).length
+        })
+      )
+      assert.strictEqual(overlaps, 0)
+      yield* gate.open
+      yield* Effect.promise(async () => {
+        await page.locator(".graph-node.good").filter({ hasText: "publish" }).waitFor()
+        await page.locator(".graph-node.busy, .graph-node.warn").first().waitFor({ state: "detached" })
+      })
       assert.deepStrictEqual(problems, [])
     })
   )

@@ -176,6 +176,32 @@ Chromium.suite((open) => {
     })
   )
 
+  it.scopedLive("durable: a run is forked from a step, with other settings", () =>
+    Effect.gen(function* () {
+      const { context, services } = yield* desk
+      const { runId } = yield* Effect.provide(Runs.start({ agent: "clerk", input: "hello", userId: ann }), context)
+      yield* Effect.provide(Runs.await(runId, { userId: ann }), context)
+      const server = yield* StudioPages.serve({ agents, services, userId: ann })
+      const opened = yield* open
+      const { page } = opened
+      yield* StudioPages.enter(opened, server, `#/runs/${runId}`)
+      yield* Effect.promise(async () => {
+        await page.getByRole("tab", { name: "Fork" }).click()
+        await page.getByRole("spinbutton", { name: "Temperature" }).fill("0.25")
+        await page.getByRole("textbox", { name: "Other input" }).fill(HOSTILE)
+      })
+      yield* isGood(opened, "run-fork")
+      yield* Effect.promise(async () => {
+        await page.getByRole("button", { name: "Start the fork" }).click()
+        await page.getByText("before step 1").waitFor()
+        assert.notInclude(page.url(), runId)
+        await page.getByRole("button", { name: /Model.*step 1/ }).click()
+        await page.getByText("Settings", { exact: true }).click()
+        await page.getByText('{"settings":{"temperature":0.25}}').waitFor()
+      })
+    })
+  )
+
   it.scopedLive("evals: experiments, distributions, comparison, and case by case", () =>
     Effect.gen(function* () {
       const { context, services } = yield* desk

@@ -1,4 +1,7 @@
+import * as Fs from "node:fs"
 import { request } from "node:http"
+import * as Os from "node:os"
+import * as Path from "node:path"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -172,6 +175,50 @@ it.scopedLive("a session holds in every process with the secret, until the brows
     const out = yield* ask(server.url, "/studio/api/sign-out", { cookie: mine }, "POST")
     assert.strictEqual(out.status, 204)
     assert.match(String(out.headers["set-cookie"]), /^lexigram_studio_\d+=; Max-Age=0/)
+  })
+)
+
+it.scopedLive("a session is none for another user of the same secret", () =>
+  Effect.gen(function* () {
+    const secret = Redacted.make("a secret of both processes")
+    const [ann, bob, nobody] = yield* Effect.all([
+      StudioPages.serve({ agents, secret, userId: UserId.make("ann") }),
+      StudioPages.serve({ agents, secret, userId: UserId.make("bob") }),
+      StudioPages.serve({ agents, secret })
+    ])
+    const servers = [ann, bob, nobody]
+    for (const [at, from] of servers.entries()) {
+      const [, value] = (yield* signedIn(from)).cookie.split("=")
+      const statuses: Array<number> = []
+      for (const { url } of servers) {
+        const cookie = `lexigram_studio_${new URL(url).port}=${value}`
+        statuses.push((yield* ask(url, session, { cookie })).status)
+      }
+      assert.deepStrictEqual(
+        statuses,
+        servers.map((_, other) => (other === at ? 200 : 403))
+      )
+    }
+  })
+)
+
+it.scopedLive("a server on a Unix socket announces no link, since no browser can open it", () =>
+  Effect.gen(function* () {
+    const folder = yield* Effect.acquireRelease(
+      Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-studio-"))),
+      (path) => Effect.sync(() => Fs.rmSync(path, { recursive: true, force: true }))
+    )
+    const links: Array<string> = []
+    const socket = Path.join(folder, "studio.sock")
+    const announce = (url: string) => Effect.sync(() => void links.push(url))
+    yield* StudioPages.serve({ agents, socket, studio: { links: { announce } } })
+    const status = yield* Effect.async<number | undefined>((resume) => {
+      request({ socketPath: socket, path: "/studio/", agent: false }, (response) => {
+        response.resume()
+        resume(Effect.succeed(response.statusCode))
+      }).end()
+    })
+    assert.deepStrictEqual([status, links], [200, []])
   })
 )
 

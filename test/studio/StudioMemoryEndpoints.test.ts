@@ -197,6 +197,14 @@ describe("consolidation in the studio", () => {
       // All of them are years old.
       assert.strictEqual(dry.json.entriesPruned, before)
       assert.strictEqual(yield* entries, before)
+      // It names each entry that would leave.
+      const named = dry.json.removals as ReadonlyArray<{ how: string; item: { id: string; text: string } }>
+      const known = (yield* ask("/v1/memory", { user: dev })).json.entries as ReadonlyArray<{ id: string }>
+      assert.sameMembers(
+        named.map(({ item }) => item.id),
+        known.map(({ id }) => id)
+      )
+      assert.isTrue(named.every(({ how, item }) => how === "pruned" && item.text !== ""))
       const done = yield* consolidate({ apply: true })
       assert.isFalse(done.json.dryRun)
       assert.strictEqual(yield* entries, before - done.json.entriesPruned)

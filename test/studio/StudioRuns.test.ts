@@ -43,7 +43,9 @@ const script: TestModel.Script = (request) => {
   return "On shelf B2"
 }
 
-const started = (server: AgentServers.Server, body: object = {}, user = "ann") =>
+type Server = Pick<AgentServers.Server, "ask">
+
+const started = (server: Server, body: object = {}, user = "ann") =>
   Effect.gen(function* () {
     const { json, status, text } = yield* server.ask("/studio/api/runs", {
       body: { agent: "plain", input: "Where is Emma?", ...body },
@@ -53,7 +55,7 @@ const started = (server: AgentServers.Server, body: object = {}, user = "ann") =
     return json.runId as string
   })
 
-const ended = (server: AgentServers.Server, runId: string, user = "ann") =>
+const ended = (server: Server, runId: string, user = "ann") =>
   Effect.repeat(server.ask(`/studio/api/runs/${runId}`, { user }), {
     until: ({ json }) => json.answer !== undefined
   })
@@ -67,6 +69,7 @@ const tests = (name: string, check: (server: AgentServers.Server) => Effect.Effe
 
 const paths = (runId: string): ReadonlyArray<string> => [
   `/studio/api/runs/${runId}`,
+  `/studio/api/runs/${runId}/settings`,
   `/studio/api/runs/${runId}/events`,
   `/studio/api/runs/${runId}/trace`,
   `/studio/api/runs/${runId}/case`
@@ -290,6 +293,84 @@ describe("runs that are tried out", () => {
       }
       const { status } = yield* server.ask("/studio/api/runs", { body: { agent: "nobody", input: "x" } })
       assert.strictEqual(status, 404)
+    })
+  )
+
+  tried("say which settings they have, from their agent, their request and the defaults", (server) =>
+    Effect.gen(function* () {
+      const runId = yield* started(server, {
+        agent: "clerk",
+        settings: { maxTokens: 77 },
+        policy: { model: "solver", limits: { maxModelCalls: 3, toolTimeout: "5 seconds" } },
+        toolChoice: "none"
+      })
+      const { json } = yield* server.ask(`/studio/api/runs/${runId}/settings`)
+      assert.strictEqual(json.system, "You lend books.")
+      assert.deepStrictEqual(json.settings, { temperature: 0.7, maxTokens: 77 })
+      assert.strictEqual(json.role, "solver")
+      assert.deepStrictEqual(json.roles, [
+        { role: "solver", settings: { temperature: 0.7, maxTokens: 77, model: "test-model" } }
+      ])
+      assert.deepInclude(json.limits, { timeout: 120_000, maxModelCalls: 3, toolTimeout: 5000, llmTimeout: 120_000 })
+      assert.deepStrictEqual(json.toolChoice, { choice: "none", on: "every" })
+      assert.strictEqual(json.asked.settings.maxTokens, 77)
+      // What all callers see of a run does not have it.
+      assert.notProperty((yield* server.ask(`/v1/runs/${runId}`)).json.run, "asked")
+      const plain = yield* started(server)
+      assert.notProperty((yield* server.ask(`/studio/api/runs/${plain}/settings`)).json, "asked")
+    })
+  )
+
+  tests("say the settings of a run inside, which are those of its agent", (server) =>
+    Effect.gen(function* () {
+      const runId = yield* started(server, { settings: { temperature: 0.5 } })
+      const all = AgentServers.eventsOf((yield* server.ask(`/studio/api/runs/${runId}/events`)).text)
+      const child = all.find(({ event }) => event === "Delegated")?.data.childRunId as string
+      const { json } = yield* server.ask(`/studio/api/runs/${child}/settings`)
+      assert.deepStrictEqual([json.agent, json.system, json.settings.temperature], ["inner", "You check.", 0.7])
+      assert.strictEqual((yield* server.ask(`/studio/api/runs/${child}/settings`, { user: "bob" })).status, 404)
+    })
+  )
+
+  it.scopedLive("go on from a step of another run with other settings, where runs are durable", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const server = yield* StudioServers.startDurable({
+        agents: [plain],
+        script: (request, call) => {
+          seen.push(request.settings?.temperature)
+          return script(request, call)
+        }
+      })
+      const runId = yield* started(server, { settings: { temperature: 0.25, maxTokens: 90 } })
+      yield* ended(server, runId)
+      const { json, status, text } = yield* server.ask(`/studio/api/runs/${runId}/fork`, {
+        body: { step: 1, settings: { temperature: 0.75 } }
+      })
+      assert.strictEqual(status, 202, text)
+      assert.deepStrictEqual(json.forkedFrom, { runId, step: 1 })
+      yield* ended(server, json.runId)
+      const settings = (yield* server.ask(`/studio/api/runs/${json.runId}/settings`)).json
+      assert.deepStrictEqual(settings.asked.settings, { temperature: 0.75, maxTokens: 90 })
+      assert.strictEqual(seen.at(-1), 0.75)
+      for (const [body, user, expected] of [
+        [{ step: 99 }, "ann", 400],
+        [{ step: 1, settings: { temperature: 9 } }, "ann", 400],
+        [{ step: 1, policy: { strategy: "reflexon" } }, "ann", 400],
+        [{ step: 1 }, "bob", 404],
+        [{ step: 1 }, "plainjoe", 403]
+      ] as const) {
+        const answer = yield* server.ask(`/studio/api/runs/${runId}/fork`, { body, user })
+        assert.strictEqual(answer.status, expected, JSON.stringify(body))
+      }
+    })
+  )
+
+  tried("are not forked where runs are not durable", (server) =>
+    Effect.gen(function* () {
+      const runId = yield* started(server)
+      yield* ended(server, runId)
+      assert.strictEqual((yield* server.ask(`/studio/api/runs/${runId}/fork`, { body: { step: 0 } })).status, 501)
     })
   )
 

@@ -17,6 +17,7 @@ import * as DefaultToolRunner from "../../src/tool/DefaultToolRunner.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
+import * as ToolSource from "../../src/tool/ToolSource.js"
 import * as StudioApis from "../support/StudioApis.js"
 
 const { dev, nobody, other } = StudioApis
@@ -98,6 +99,21 @@ const greet = Skill.make("greet", {
   handler: ({ name }) => Effect.succeed(`hello ${name}`)
 })
 
+const plugins = ToolSource.merge(
+  ToolSource.make({
+    name: "plugins",
+    tools: Effect.succeed([
+      Tool.make("ring", { description: "Rings", handler: () => Effect.succeed("rung") }),
+      Tool.make("add", { description: "Is hidden by the tool of the agent", handler: () => Effect.succeed("wrong") })
+    ])
+  }),
+  ToolSource.make({
+    name: "away",
+    tools: Effect.fail(new OutOfOrder({ message: `no line, ${KEY}` })) as Effect.Effect<never, OutOfOrder>
+  })
+)
+const plugged = Agent.make("plugged", { tools: ToolSet.make(add) }).pipe(Agent.withToolSource(plugins))
+
 const start = StudioApis.start({ agents: [worker, clerk] as never })
 
 const trial = (
@@ -107,6 +123,30 @@ const trial = (
 ) => ask(`/studio/api/tools/${encodeURIComponent(name)}/try`, { user: dev, body })
 
 describe("tools of the studio", () => {
+  it.scopedLive("are those of tool sources, too, which say if they do not answer", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* StudioApis.start({ agents: [plugged] as never })
+      const { json, text } = yield* ask("/studio/api/tools", { user: dev })
+      const tools = json.tools as ReadonlyArray<{ name: string; source: string; from?: string }>
+      assert.deepStrictEqual(
+        tools.map(({ from, name, source }) => [name, source, from]),
+        [
+          ["add", "agent", undefined],
+          ["ring", "source", "plugins"],
+          ["add", "source", "plugins"]
+        ]
+      )
+      assert.deepStrictEqual(
+        json.failed.map(({ agents, error, source }: any) => [source, agents, error.tag]),
+        [["away", ["plugged"], "OutOfOrder"]]
+      )
+      assert.notInclude(text, KEY)
+      const rung = yield* trial(ask, "ring", { params: {} })
+      assert.deepStrictEqual([rung.json.succeeded, rung.json.result], [true, "rung"])
+      assert.strictEqual((yield* trial(ask, "add", { params: { a: 1, b: 2 } })).json.result.sum, 3)
+    })
+  )
+
   it.scopedLive("are listed with their schema, approval, secrets and agents, to developers alone", () =>
     Effect.gen(function* () {
       const { ask } = yield* start

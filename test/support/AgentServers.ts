@@ -123,7 +123,8 @@ export const init = ({ body, headers, method, user = "ann" }: Asked = {}): Reque
   ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
 })
 
-const ask =
+/** Asks the server at an address. */
+export const ask =
   (url: string) =>
   (path: string, options?: Asked): Effect.Effect<Answered> =>
     Effect.promise(async (signal) => {

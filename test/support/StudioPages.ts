@@ -31,6 +31,8 @@ export interface Setup extends Omit<AgentServers.Setup, "webhooks" | "push"> {
   readonly services?: Layer.Layer<Exclude<AgentServer.Services, Authentication.Authentication>, any> | undefined
   /** Default a free one. */
   readonly port?: number
+  /** The path of a Unix socket to listen on, in place of a port. */
+  readonly socket?: string
   /** With it a browser stays known to the next server. */
   readonly secret?: Redacted.Redacted
 }
@@ -51,6 +53,7 @@ export const serve = (setup: Setup): Effect.Effect<Server, never, Scope.Scope> =
       port = 0,
       secret,
       services,
+      socket,
       studio,
       userId,
       ...server
@@ -72,7 +75,12 @@ export const serve = (setup: Setup): Effect.Effect<Server, never, Scope.Scope> =
             : Layer.merge(services, authentication),
           NodeContext.layer
         ]),
-        Layer.provideMerge(NodeHttpServer.layer(() => StartingServer.make(createServer()), { port, host: "127.0.0.1" }))
+        Layer.provideMerge(
+          NodeHttpServer.layer(
+            () => StartingServer.make(createServer()),
+            socket === undefined ? { port, host: "127.0.0.1" } : { path: socket }
+          )
+        )
       )
     )
     const { address } = Context.get(context, HttpServer.HttpServer)

@@ -6,7 +6,10 @@
 import * as Schema from "effect/Schema"
 import { ErrorInfo } from "../../domain/ErrorInfo.js"
 import { RunId, SessionId, UserId } from "../../domain/Ids.js"
+import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import type * as Compensations from "../../tool/definition/Compensations.js"
+import * as RequestedAnswer from "./RequestedAnswer.js"
+import { RunPolicy } from "./RunPolicy.js"
 
 const NAME = "effect-lexigram/agent/RunRecord"
 
@@ -130,6 +133,52 @@ export const notUndoneOf = (calls: ReadonlyArray<Compensations.NotUndone>): Read
   }))
 
 /**
+ * What the request of a run has in place of what its agent has. Options and tools of a provider are left out: they may
+ * be large, or secret.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Asked = Schema.Struct({
+  settings: Schema.optional(ModelSettings.ModelSettings.pipe(Schema.omit("providerOptions", "providerTools"))),
+  policy: Schema.optional(RunPolicy),
+  toolChoice: Schema.optional(RequestedAnswer.ToolChoice)
+}).annotations({ identifier: `${NAME}/Asked` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Asked extends Schema.Schema.Type<typeof Asked> {}
+
+const isAsked = Schema.is(Asked)
+
+/** The most characters of the JSON of `Asked` that a record keeps. */
+const MOST_ASKED = 16_384
+
+/**
+ * What a request asks for, as the record of its run has it; none if it asks for nothing, for too much, or for settings
+ * that are not valid, with which the run fails.
+ *
+ * @internal
+ */
+export const askedOf = (request: {
+  readonly settings?: ModelSettings.ModelSettings | undefined
+  readonly policy?: RunPolicy | undefined
+  readonly toolChoice?: RequestedAnswer.ToolChoice | undefined
+}): Asked | undefined => {
+  const { policy, toolChoice } = request
+  const { providerOptions: _, providerTools: __, ...settings } = request.settings ?? {}
+  const asked = {
+    ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    ...(policy === undefined ? {} : { policy }),
+    ...(toolChoice === undefined ? {} : { toolChoice })
+  }
+  return Object.keys(asked).length > 0 && isAsked(asked) && JSON.stringify(asked).length <= MOST_ASKED
+    ? asked
+    : undefined
+}
+
+/**
  * Times are milliseconds since the epoch.
  *
  * @since 0.1.0
@@ -148,6 +197,8 @@ export const RunRecord = Schema.Struct({
   tenantId: Schema.optional(UserId),
   state: RunState,
   labels: Labels,
+  /** Absent if the request asked for nothing, or for too much to keep. */
+  asked: Schema.optional(Asked),
   createdAt: Schema.Number,
   /** The time of the last change of the record. */
   updatedAt: Schema.Number,

@@ -17,7 +17,7 @@ import * as Nearest from "../../internal/text/Nearest.js"
 import type * as Agent from "../definition/AgentDefinition.js"
 import { RunError } from "../record/RunError.js"
 import * as RunPolicy from "../record/RunPolicy.js"
-import { areLabels, type ForkedFrom, type RunRecord } from "../record/RunRecord.js"
+import { areLabels, askedOf, type ForkedFrom, type RunRecord } from "../record/RunRecord.js"
 import type { StartRequest } from "./Runs.js"
 
 const clientTools = OnDemand.make(() => import("../ClientTools.js"))
@@ -151,6 +151,7 @@ export const admit = (
     }
     const system = userId === undefined && (yield* SystemAccess.isGranted)
     const createdAt = yield* Clock.currentTimeMillis
+    const asked = askedOf(request)
     return {
       fingerprint: yield* fingerprintOf(request, { system, ...(forkedFrom === undefined ? {} : { forkedFrom }) }),
       record: {
@@ -163,6 +164,7 @@ export const admit = (
         ...(tenantId === undefined ? {} : { tenantId }),
         state: "queued",
         labels: { ...labels },
+        ...(asked === undefined ? {} : { asked }),
         createdAt,
         updatedAt: createdAt,
         ...(forkedFrom === undefined ? {} : { forkedFrom })

@@ -53,6 +53,14 @@ export type MarkdownOptions = ReportMarkdown.MarkdownOptions
 export const make = ReportModel.make
 
 /**
+ * The cases of an experiment with their trials, those with the lowest scores first: without statistics.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const casesOf = ReportModel.casesOf
+
+/**
  * Writes a report as one page: no script, no request, from 320 pixels of width on.
  *
  * @since 0.1.0

@@ -71,7 +71,13 @@ export interface EvalReport {
   readonly labelled: ReadonlyArray<LabelledScorer>
 }
 
-const casesOf = ({ finished, header }: Results): ReadonlyArray<ReportCase> => {
+/**
+ * The cases of an experiment with their trials, those with the lowest scores first: without statistics.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const casesOf = ({ finished, header }: Results): ReadonlyArray<ReportCase> => {
   const order = new Map(header.variants.map((variant, index) => [variant, index]))
   const cases = new Map<string, Array<Finished>>()
   for (const one of finished) {

@@ -72,7 +72,7 @@ export interface Run extends Schema.Schema.Type<typeof Run> {}
  * @category conversions
  */
 export const fromRecord = (record: RunRecords.RunRecord, view?: PublicView.Options | undefined): Run => {
-  const { error, notUndone, system: _, tenantId: __, userId: ___, ...shown } = record
+  const { asked: _, error, notUndone, system: __, tenantId: ___, userId: ____, ...shown } = record
   return {
     ...shown,
     ...(error === undefined ? {} : { error: PublicView.fromError(error, view) }),

@@ -15,10 +15,8 @@ import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import { AgentApi } from "./AgentApi.js"
 import { ApiError } from "./ApiError.js"
 import * as ApiModels from "./ApiModels.js"
-import { Caller, type Identity } from "./Authentication.js"
+import { accessOf, Caller, type Identity } from "./Authentication.js"
 import * as Refusals from "./Refusals.js"
-
-const accessOf = ({ userId }: Identity): PendingApprovals.Access => (userId === undefined ? {} : { userId })
 
 /**
  * The decision of a caller about a request.

@@ -34,6 +34,13 @@ export interface Identity {
 }
 
 /**
+ * What a caller reaches: what is its own, and without a user what has no owner.
+ *
+ * @internal
+ */
+export const accessOf = ({ userId }: Identity): Pick<Identity, "userId"> => (userId === undefined ? {} : { userId })
+
+/**
  * The caller of the request that is being handled.
  *
  * @since 0.1.0

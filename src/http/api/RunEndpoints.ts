@@ -24,7 +24,7 @@ import { AgentApi } from "./AgentApi.js"
 import * as ApiErrors from "./ApiError.js"
 import type * as ApiLimits from "./ApiLimits.js"
 import * as ApiModels from "./ApiModels.js"
-import { Caller, type Identity } from "./Authentication.js"
+import { accessOf, Caller, type Identity } from "./Authentication.js"
 import * as EventStream from "./EventStream.js"
 import * as Refusals from "./Refusals.js"
 import * as RunReaders from "./RunReaders.js"
@@ -46,13 +46,6 @@ export interface Options extends EventStream.Options {
 
 /** The header that names the run of a stream. */
 export const RUN_ID = "lexigram-run-id"
-
-/**
- * What a caller reaches: what is its own, and without a user what has no owner.
- *
- * @category conversions
- */
-export const accessOf = ({ userId }: Identity): Runs.Access => (userId === undefined ? {} : { userId })
 
 const requestOf = (
   { webhook: _, ...payload }: ApiModels.StartRun,

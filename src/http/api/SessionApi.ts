@@ -156,6 +156,8 @@ export const group = HttpApiGroup.make("sessions")
           id: Schema.optional(SessionId),
           branchName: Name,
           fromCheckpoint: Schema.optional(CheckpointId),
+          /** A turn that the session wrote itself. */
+          afterTurn: Schema.optional(TurnId),
           metadata: Attributes
         })
       )
@@ -163,7 +165,10 @@ export const group = HttpApiGroup.make("sessions")
       .addError(Invalid)
       .addError(Unknown)
       .addError(Conflict)
-      .annotate(OpenApi.Summary, "Creates a session that goes on from the newest turn or a checkpoint of another one")
+      .annotate(
+        OpenApi.Summary,
+        "Creates a session that goes on from the newest turn, a checkpoint or an earlier turn of another one"
+      )
   )
   .add(
     HttpApiEndpoint.post("mergeSession")`/sessions/${sessionId}/merge`

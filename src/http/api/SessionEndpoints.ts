@@ -15,7 +15,7 @@ import * as SessionManager from "../../session/manager/SessionManager.js"
 import type { CheckpointId, Session, SessionStatus, SessionTurn } from "../../session/turn/Session.js"
 import { AgentApi } from "./AgentApi.js"
 import { ApiError } from "./ApiError.js"
-import { Caller } from "./Authentication.js"
+import { accessOf, Caller } from "./Authentication.js"
 import * as Refusals from "./Refusals.js"
 import * as SessionModels from "./SessionModels.js"
 
@@ -23,9 +23,7 @@ interface Access {
   readonly userId?: UserId
 }
 
-const access: Effect.Effect<Access, never, Caller> = Effect.map(Caller, ({ userId }) =>
-  userId === undefined ? {} : { userId }
-)
+const access: Effect.Effect<Access, never, Caller> = Effect.map(Caller, accessOf)
 
 const unknown = new ApiError({ reason: "unknown", message: "No session of yours has this id" })
 

@@ -20,7 +20,7 @@ import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import { ApiError } from "../api/ApiError.js"
 import type * as ApiLimits from "../api/ApiLimits.js"
 import type * as ApiModels from "../api/ApiModels.js"
-import type { Identity } from "../api/Authentication.js"
+import { accessOf, type Identity } from "../api/Authentication.js"
 import * as Refusals from "../api/Refusals.js"
 
 /**
@@ -59,11 +59,6 @@ const BEFORE = "lexigram-chat-before"
 
 /** Runs of a chat that are stopped at once. A chat has one, unless two pages sent at the same time. */
 const MOST_OPEN = 20
-
-/**
- * @category conversions
- */
-export const accessOf = ({ userId }: Identity): Pick<Identity, "userId"> => (userId === undefined ? {} : { userId })
 
 const unknownRequest = new ApiError({ reason: "unknown", message: "No request of this chat has this id" })
 

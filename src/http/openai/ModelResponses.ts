@@ -16,7 +16,7 @@ import type * as SessionManager from "../../session/manager/SessionManager.js"
 import type * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import { ApiError } from "../api/ApiError.js"
 import * as ApprovalEndpoints from "../api/ApprovalEndpoints.js"
-import type { Identity } from "../api/Authentication.js"
+import { accessOf, type Identity } from "../api/Authentication.js"
 import * as Refusals from "../api/Refusals.js"
 import * as ClientCalls from "./ClientCalls.js"
 import { ModelResponse } from "./ModelResponse.js"
@@ -33,8 +33,6 @@ interface Starting {
     begun: Effect.Effect<RunRecord | ClientCalls.Answered, ApiError>
   ) => Effect.Effect<OpenAiRun, ApiError, Scope.Scope>
 }
-
-const accessOf = ({ userId }: Identity): Pick<Identity, "userId"> => (userId === undefined ? {} : { userId })
 
 const json = (body: object): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.unsafeJson(body, { headers: { "cache-control": "no-store" } })

@@ -17,7 +17,14 @@ import * as MemorySummary from "../episodic/MemorySummary.js"
 import type * as MemoryStore from "../search/MemoryStore.js"
 import type * as SemanticMemory from "../semantic/SemanticMemory.js"
 import * as ConsolidationRound from "./ConsolidationRound.js"
-import { type Batch, type ConsolidationResult, type ConsolidationStrategy, emptyResult } from "./MemoryConsolidator.js"
+import {
+  type Batch,
+  type ConsolidationResult,
+  type ConsolidationStrategy,
+  emptyResult,
+  type Removal,
+  type Service
+} from "./MemoryConsolidator.js"
 import * as ReadFacts from "./ReadFacts.js"
 
 export interface Setup {
@@ -68,6 +75,7 @@ interface Context extends Setup {
   readonly now: number
   readonly agedBefore: number
   readonly counts: Counts
+  readonly onRemoval: ((removal: Removal) => Effect.Effect<void>) | undefined
   /** Entries of this window whose facts were extracted in this run. */
   readonly read: Set<EntryId>
   /** Summaries of this run. A later page that contains them brings no new entries. */
@@ -217,6 +225,20 @@ const pretend = (context: Context, round: ConsolidationRound.Round): void => {
   context.counts.summariesStored += round.added().length
 }
 
+/** Tells of the entries that left, by the strategies that removed them. */
+const tell = ({ onRemoval }: Context, round: ConsolidationRound.Round): Effect.Effect<void> => {
+  if (onRemoval === undefined || round.deeds.length === 0) return Effect.void
+  const { pruned, replaced } = round.leaving()
+  const known = new Map([...pruned, ...replaced].map((entry) => [entry.id, entry]))
+  const entriesOf = (ids: ReadonlyArray<EntryId>) => ids.flatMap((id) => known.get(id) ?? [])
+  return Effect.forEach(
+    round.deeds,
+    (deed) =>
+      onRemoval({ strategy: deed.strategy, pruned: entriesOf(deed.pruned), replaced: entriesOf(deed.replaced) }),
+    { discard: true }
+  )
+}
+
 /** Extracts facts from the remaining entries, once. */
 const readFacts = Effect.fnUntraced(function* (context: Context, entries: ReadonlyArray<MemoryEntry>) {
   for (const batch of batches(ReadFacts.unread(entries), context.batchSize)) {
@@ -256,6 +278,7 @@ const settle = Effect.fnUntraced(function* (context: Context, window: ReadonlyAr
       entries = entries.flatMap((entry) => found.get(entry.id) ?? [])
       continue
     }
+    yield* tell(context, round)
     entries = left
     if (round.deeds.length === 0) break
     shrank = true
@@ -313,14 +336,18 @@ const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean): E
   return { isOpen: shrank && windows > 1, isFruitful: gone() - before >= looked * fair }
 })
 
-export const run = (setup: Setup, ownerId: string, dryRun: boolean): Effect.Effect<ConsolidationResult, MemoryError> =>
+export const run = (
+  setup: Setup,
+  { dryRun = false, onRemoval, ownerId }: Parameters<Service["consolidate"]>[0]
+): Effect.Effect<ConsolidationResult, MemoryError> =>
   Effect.clockWith((clock) =>
     Effect.gen(function* () {
       const startedAt = clock.unsafeCurrentTimeNanos()
       const now = clock.unsafeCurrentTimeMillis()
       const counts: Counts = { ...emptyResult, dryRun }
       const agedBefore = Math.floor(now - setup.ageThreshold)
-      const context: Context = { ...setup, ownerId, dryRun, now, agedBefore, counts, read: new Set(), made: new Set() }
+      const made = new Set<EntryId>()
+      const context: Context = { ...setup, ownerId, dryRun, onRemoval, now, agedBefore, counts, read: new Set(), made }
       let last = yield* pass(context, true)
       for (let left = patience; last.isOpen && !dryRun && left > 0; ) {
         if (!last.isFruitful) left--

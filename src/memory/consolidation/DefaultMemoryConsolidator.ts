@@ -81,9 +81,9 @@ export const make = <R = never>(
     }
     const { withLock } = KeyedLock.make()
     return {
-      consolidate: ({ dryRun = false, ownerId }) =>
-        ConsolidationRun.run(setup, ownerId, dryRun).pipe(
-          withLock(ownerId),
+      consolidate: (options) =>
+        ConsolidationRun.run(setup, options).pipe(
+          withLock(options.ownerId),
           Effect.onExit((exit) =>
             Effect.sync(() =>
               MemoryMetrics.consolidated(

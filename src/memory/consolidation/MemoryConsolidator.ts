@@ -101,6 +101,18 @@ export interface ConsolidationStrategy<out R = never> {
 }
 
 /**
+ * The entries that a strategy removes: without a summary, or in place of one.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Removal {
+  readonly strategy: string
+  readonly pruned: ReadonlyArray<MemoryEntry>
+  readonly replaced: ReadonlyArray<MemoryEntry>
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -114,6 +126,8 @@ export interface Service {
     readonly ownerId: string
     /** Only counts what would be done. Default false. */
     readonly dryRun?: boolean | undefined
+    /** Is told what was removed, or in a dry run what would be. Summaries of the same run are not part of it. */
+    readonly onRemoval?: ((removal: Removal) => Effect.Effect<void>) | undefined
   }) => Effect.Effect<ConsolidationResult, MemoryError>
   /** Succeeds if the underlying stores answer. */
   readonly health: Effect.Effect<void, MemoryError>

@@ -8,7 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as IdGenerator from "../../domain/IdGenerator.js"
-import { SessionId } from "../../domain/Ids.js"
+import { SessionId, type TurnId } from "../../domain/Ids.js"
 import type { Access, Page } from "../manager/SessionManager.js"
 import {
   begin,
@@ -44,6 +44,10 @@ export interface ForkOptions extends Access {
   readonly branchName?: string | undefined
   /** Forks at this checkpoint of the session instead of at its head. */
   readonly fromCheckpoint?: CheckpointId | undefined
+  /**
+   * Forks after this turn, which the session wrote itself. Variables, metadata, prompt and tools are those of now.
+   */
+  readonly afterTurn?: TurnId | undefined
   /** Replaces the metadata of the session. */
   readonly metadata?: { readonly [key: string]: unknown } | undefined
 }

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as IdGenerator from "../../domain/IdGenerator.js"
-import { SessionId } from "../../domain/Ids.js"
+import { SessionId, type TurnId } from "../../domain/Ids.js"
 import * as JsonCopy from "../../memory/entry/JsonCopy.js"
 import type * as SessionWriter from "../manager/SessionWriter.js"
 import { type Ancestor, CheckpointId, type Session, type SessionState, stateOf } from "../turn/Session.js"
@@ -38,6 +38,7 @@ export interface Options extends SessionWriter.Access {
   readonly id?: SessionId | undefined
   readonly branchName?: string | undefined
   readonly fromCheckpoint?: CheckpointId | undefined
+  readonly afterTurn?: TurnId | undefined
   readonly metadata?: { readonly [key: string]: unknown } | undefined
 }
 
@@ -61,6 +62,34 @@ interface Origin {
   /** The checkpoint the source was on. */
   readonly checkpointId: CheckpointId | undefined
 }
+
+const noTurn = new SessionInputError({
+  message: "The session has no such turn",
+  hint: "Choose a turn that this session wrote itself; a turn before its fork is one of the session it was forked from"
+})
+
+const twoPlaces = new SessionInputError({
+  message: "The branch would begin at two places",
+  hint: "Give a checkpoint or a turn, not both"
+})
+
+/** The state of the session with the turns up to one of its own. */
+const stateAfter = Effect.fnUntraced(function* (store: SessionStore.Service, source: Session, turnId: TurnId) {
+  const head = { sessionId: source.id, turnId }
+  const found = yield* store.turn(head)
+  if (Option.isNone(found)) return yield* noTurn
+  const { depth, timestamp: at } = found.value
+  const turns = yield* store.turns(head, { limit: depth })
+  const state: SessionState = {
+    ...stateOf(source),
+    head,
+    depth,
+    totalTokens: turns.reduce((sum, { tokensUsed }) => sum + tokensUsed, 0),
+    totalCost: turns.reduce((sum, { cost }) => sum + cost, 0),
+    cuts: source.cuts.filter(({ before }) => before <= at)
+  }
+  return { state, at, checkpointId: undefined }
+})
 
 const originOf = (
   store: SessionStore.Service,
@@ -123,7 +152,8 @@ export const make = (
 ) => Effect.Effect<SessionStore.Created, Failure>) => {
   const { find, store, writes } = writer
   return Effect.fnUntraced(function* (sourceId, options, written) {
-    const { branchName, fromCheckpoint, id: given } = options ?? {}
+    const { afterTurn, branchName, fromCheckpoint, id: given } = options ?? {}
+    if (afterTurn !== undefined && fromCheckpoint !== undefined) return yield* twoPlaces
     if (given !== undefined && !isSessionId(given)) {
       return yield* cannotBeKept("id", "An id has 1 to 256 characters without control characters")
     }
@@ -133,7 +163,9 @@ export const make = (
     }
     const source = yield* find(sourceId, options)
     const now = yield* Clock.currentTimeMillis
-    const origin = yield* originOf(store, source, fromCheckpoint, now)
+    const origin = yield* afterTurn === undefined
+      ? originOf(store, source, fromCheckpoint, now)
+      : stateAfter(store, source, afterTurn)
     const lineage = yield* lineageOf(store, source, origin.state)
     // The source was deleted in the meantime: it counts as not found.
     if (lineage === undefined) return yield* Effect.zipRight(find(sourceId, options), Effect.fail(sourceDeleted))

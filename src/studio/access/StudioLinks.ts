@@ -119,6 +119,8 @@ export const make = ({ identity, secret }: Options): Effect.Effect<StudioLinks, 
       )
     // What is kept of a token is its signature: the time of a comparison says nothing about the token.
     const pending = yield* Ref.make(Option.none<string>())
+    // A session is that of this user alone, whoever else has a server with the same secret.
+    const owner = JSON.stringify([identity.userId ?? null, identity.tenantId ?? null])
     const caller: Identity = { ...identity, scopes: [...(identity.scopes ?? []), SCOPE] }
     return {
       issue: Effect.gen(function* () {
@@ -135,7 +137,7 @@ export const make = ({ identity, secret }: Options): Effect.Effect<StudioLinks, 
           )
           if (!isGood) return Option.none()
           const head = `${(yield* Clock.currentTimeMillis) + LIFETIME}.${yield* random}`
-          return Option.some(Redacted.make(`${head}.${yield* sign(`session ${head}`)}`))
+          return Option.some(Redacted.make(`${head}.${yield* sign(`session ${owner} ${head}`)}`))
         }),
       identityOf: (request) =>
         Effect.gen(function* () {
@@ -145,7 +147,7 @@ export const make = ({ identity, secret }: Options): Effect.Effect<StudioLinks, 
           const bytes = Option.getOrUndefined(Encoding.decodeBase64Url(signature).pipe(Option.getRight))
           if (bytes === undefined) return Option.none()
           const isGood = yield* Effect.promise(() =>
-            subtle.verify("HMAC", key, new Uint8Array(bytes), bytesOf(`session ${until}.${id}`))
+            subtle.verify("HMAC", key, new Uint8Array(bytes), bytesOf(`session ${owner} ${until}.${id}`))
           )
           if (!isGood || Number(until) <= (yield* Clock.currentTimeMillis)) return Option.none()
           return isOwn(request) ? Option.some(caller) : yield* foreign

@@ -108,6 +108,27 @@ export const Assembly = Schema.Struct({
 export interface Assembly extends Schema.Schema.Type<typeof Assembly> {}
 
 /**
+ * What consolidation did or would do, and the entries that leave, at most 500.
+ *
+ * @category schemas
+ */
+export const Consolidated = Schema.Struct({
+  ...ConsolidationResult.fields,
+  removals: Schema.Array(
+    Schema.Struct({
+      strategy: Schema.String,
+      /** `replaced`: by a summary. */
+      how: Schema.Literal("pruned", "replaced"),
+      item: Item
+    })
+  )
+}).annotations({ identifier: `${NAME}/Consolidated` })
+/**
+ * @category models
+ */
+export interface Consolidated extends Schema.Schema.Type<typeof Consolidated> {}
+
+/**
  * @category constants
  */
 export const group = HttpApiGroup.make("memory")
@@ -167,11 +188,11 @@ export const group = HttpApiGroup.make("memory")
     HttpApiEndpoint.post("consolidateMemory", "/memory/consolidate")
       .setPayload(
         Schema.Struct({
-          /** Default false: it only counts what would be done. */
+          /** Default false: it only says what would be done. */
           apply: Schema.optional(Schema.Boolean)
         })
       )
-      .addSuccess(ConsolidationResult)
+      .addSuccess(Consolidated)
       .addError(Invalid)
       .annotate(
         OpenApi.Summary,

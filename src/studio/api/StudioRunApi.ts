@@ -9,7 +9,9 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import * as RequestedAnswer from "../../agent/record/RequestedAnswer.js"
 import { RunPolicy } from "../../agent/record/RunPolicy.js"
+import { Asked } from "../../agent/record/RunRecord.js"
 import * as ApiModels from "../../http/api/ApiModels.js"
 import { Conflict, Invalid, Unavailable, Unknown, Unsupported } from "../../http/api/ApiStatus.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
@@ -36,7 +38,15 @@ export const DrawnGraph = Schema.Struct({
       parent: Schema.optional(Schema.String)
     })
   ),
-  edges: Schema.Array(Schema.Struct({ from: Schema.String, to: Schema.String, label: Schema.optional(Schema.String) }))
+  edges: Schema.Array(
+    Schema.Struct({
+      from: Schema.String,
+      to: Schema.String,
+      label: Schema.optional(Schema.String),
+      /** The state or the node decides whether it is taken; others are taken always. */
+      branch: Schema.optional(Schema.Literal(true))
+    })
+  )
 }).annotations({ identifier: `${NAME}/DrawnGraph` })
 /**
  * @category models
@@ -112,6 +122,41 @@ export const AgentDetails = Schema.Struct({
 export interface AgentDetails extends Schema.Schema.Type<typeof AgentDetails> {}
 
 /**
+ * What the model calls of a run have: what its request asked for, over what its agent has, over the defaults. The agent
+ * is that of the server now. A strategy, or a step that is prepared, may ask with others.
+ *
+ * @category schemas
+ */
+export const RunSettings = Schema.Struct({
+  agent: Schema.String,
+  /** Of calls without a role. */
+  settings: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  /** The settings of calls with these roles, where they are others. */
+  roles: Schema.Array(
+    Schema.Struct({ role: Schema.String, settings: Schema.Record({ key: Schema.String, value: Schema.Unknown }) })
+  ),
+  /** The role of the calls of the agent. */
+  role: Schema.optional(Schema.String),
+  fallback: Schema.Array(Schema.String),
+  /** Times are milliseconds. */
+  limits: Schema.Record({ key: Schema.String, value: Schema.Number }),
+  /** Which tools must be called, and by which calls. */
+  toolChoice: Schema.optional(
+    Schema.Struct({ choice: RequestedAnswer.ToolChoice, on: Schema.Literal("first", "every") })
+  ),
+  /** The system prompt of the agent, without what strategies and memory add to it. */
+  system: Schema.optional(Schema.String),
+  /** The turns of a session that a run sees, at most. */
+  sessionTurns: Schema.optional(Schema.Number),
+  /** What the request of the run asked for; absent if nothing is known of it, or it asked for nothing. */
+  asked: Schema.optional(Asked)
+}).annotations({ identifier: `${NAME}/RunSettings` })
+/**
+ * @category models
+ */
+export interface RunSettings extends Schema.Schema.Type<typeof RunSettings> {}
+
+/**
  * The request of a run that tries an agent out: with other settings, limits, model or strategy than it has. Limits that
  * the server sets for the runs of its callers hold all the same.
  *
@@ -132,6 +177,24 @@ export const TryRun = Schema.Struct({
  * @category models
  */
 export interface TryRun extends Schema.Schema.Type<typeof TryRun> {}
+
+/**
+ * What a fork has instead of what its run was started with; what is absent stays.
+ *
+ * @category schemas
+ */
+export const ForkRun = Schema.Struct({
+  /** The step of the run before which the fork begins, from 0. */
+  step: Schema.NonNegativeInt,
+  input: Schema.optional(ApiModels.Input),
+  labels: ApiModels.StartRun.fields.labels,
+  settings: Schema.optional(ModelSettings.ModelSettings),
+  policy: Schema.optional(RunPolicy)
+}).annotations({ identifier: `${NAME}/ForkRun` })
+/**
+ * @category models
+ */
+export interface ForkRun extends Schema.Schema.Type<typeof ForkRun> {}
 
 const textOf = (contentType: string) => Schema.String.pipe(HttpApiSchema.withEncoding({ kind: "Text", contentType }))
 
@@ -166,6 +229,21 @@ export const group = HttpApiGroup.make("studioRuns")
       .addSuccess(ApiModels.RunWithAnswer)
       .addError(Unknown)
       .annotate(OpenApi.Summary, "One run of the caller, with whole errors")
+  )
+  .add(
+    HttpApiEndpoint.post("studioFork")`/runs/${runId}/fork`
+      .setPayload(ForkRun)
+      .addSuccess(ApiModels.Run, { status: 202 })
+      .addError(Invalid)
+      .addError(Unknown)
+      .addError(Unsupported)
+      .annotate(OpenApi.Summary, "Starts a run that goes on from a step of another one, with other settings")
+  )
+  .add(
+    HttpApiEndpoint.get("studioSettings")`/runs/${runId}/settings`
+      .addSuccess(RunSettings)
+      .addError(Unknown)
+      .annotate(OpenApi.Summary, "The settings of a run, or of a run inside of one, and the system prompt of its agent")
   )
   .add(
     HttpApiEndpoint.get("studioEvents")`/runs/${runId}/events`

@@ -29,7 +29,9 @@ export const ToolInfo = Schema.Struct({
   parameters: JsonSchema,
   /** The agents that have it; a tool of the registry is for all of them. */
   agents: Schema.Array(Schema.String),
-  source: Schema.Literal("agent", "registry"),
+  source: Schema.Literal("agent", "source", "registry"),
+  /** The name of the tool source that has it now. */
+  from: Schema.optional(Schema.String),
   /** The module that it belongs to. */
   owner: Schema.optional(Schema.String),
   /** `depends`: on the arguments. */
@@ -137,8 +139,19 @@ const ABOUT =
 export const group = HttpApiGroup.make("tools")
   .add(
     HttpApiEndpoint.get("listTools", "/tools")
-      .addSuccess(Schema.Struct({ tools: Schema.Array(ToolInfo) }))
-      .annotate(OpenApi.Summary, "The tools of the agents and of the registry")
+      .addSuccess(
+        Schema.Struct({
+          tools: Schema.Array(ToolInfo),
+          /** The tool sources that did not answer. */
+          failed: Schema.Array(
+            Schema.Struct({ source: Schema.String, agents: Schema.Array(Schema.String), error: ErrorInfo })
+          )
+        })
+      )
+      .annotate(
+        OpenApi.Summary,
+        "The tools of the agents, those that their sources have now, and those of the registry"
+      )
   )
   .add(
     HttpApiEndpoint.get("listSkillDefinitions", "/skills")

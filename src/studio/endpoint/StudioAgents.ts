@@ -40,7 +40,12 @@ const collect = (
   for (const [node, edge] of graph.edges) {
     for (const target of targetsOf(edge)) {
       const label = isBranch(edge) ? edge.labels?.[target] : undefined
-      into.edges.push({ from: idOf(node), to: idOf(target), ...(label === undefined ? {} : { label }) })
+      into.edges.push({
+        from: idOf(node),
+        to: idOf(target),
+        ...(label === undefined ? {} : { label }),
+        ...(isBranch(edge) ? { branch: true } : {})
+      })
     }
   }
 }
@@ -66,8 +71,12 @@ export const strategyInfo = ({ graph, name }: Pick<Strategy<unknown, unknown>, "
 
 const TIMES = new Set(["timeout", "llmTimeout", "toolTimeout"])
 
-/** Limits as numbers; one that is no limit is left out. */
-const limitsOf = (limits: Agent.RunLimits): Record<string, number> =>
+/**
+ * Limits as numbers; one that is no limit is left out.
+ *
+ * @category conversions
+ */
+export const limitsOf = (limits: Agent.RunLimits): Record<string, number> =>
   Object.fromEntries(
     Object.entries(limits).flatMap(([name, limit]): ReadonlyArray<readonly [string, number]> => {
       const value = TIMES.has(name) ? Option.map(Duration.decodeUnknown(limit), Duration.toMillis) : Option.some(limit)

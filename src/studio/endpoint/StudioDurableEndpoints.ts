@@ -17,9 +17,8 @@ import * as AgentWorkflow from "../../durable/AgentWorkflow.js"
 import * as WorkflowJournal from "../../durable/engine/WorkflowJournal.js"
 import { ApiError } from "../../http/api/ApiError.js"
 import * as ApiModels from "../../http/api/ApiModels.js"
-import { Caller } from "../../http/api/Authentication.js"
+import { accessOf, Caller } from "../../http/api/Authentication.js"
 import * as Refusals from "../../http/api/Refusals.js"
-import * as RunEndpoints from "../../http/api/RunEndpoints.js"
 import { StudioApi } from "../api/StudioApi.js"
 
 const view: PublicView.Options = { developer: true }
@@ -66,14 +65,14 @@ export const layer = HttpApiBuilder.group(StudioApi, "durable", (handlers) =>
       change: (schedules: RunSchedules.Service, access: Runs.Access) => Effect.Effect<RunSchedule, ScheduleError>
     ) =>
       Effect.gen(function* () {
-        const access = RunEndpoints.accessOf(yield* Caller)
+        const access = accessOf(yield* Caller)
         return fromSchedule(yield* Effect.catchAll(change(yield* all, access), fromFailure))
       })
     return handlers
       .handle("journal", ({ path: { runId }, urlParams: { afterAttempt, afterName, limit = DEFAULT_LIMIT } }) =>
         Effect.gen(function* () {
           const journal = yield* journals
-          const found = yield* Refusals.ofRun(runs.poll(runId, RunEndpoints.accessOf(yield* Caller)))
+          const found = yield* Refusals.ofRun(runs.poll(runId, accessOf(yield* Caller)))
           if (Option.isNone(found)) return yield* unknown
           const executionId = yield* AgentWorkflow.executionOf(runId)
           const after = afterName === undefined ? {} : { after: { name: afterName, attempt: afterAttempt ?? 0 } }
@@ -89,10 +88,7 @@ export const layer = HttpApiBuilder.group(StudioApi, "durable", (handlers) =>
       .handle("schedules", ({ urlParams }) =>
         Effect.gen(function* () {
           const schedules = yield* all
-          const page = yield* Effect.catchAll(
-            schedules.list({ ...urlParams, ...RunEndpoints.accessOf(yield* Caller) }),
-            fromFailure
-          )
+          const page = yield* Effect.catchAll(schedules.list({ ...urlParams, ...accessOf(yield* Caller) }), fromFailure)
           return { ...page, schedules: page.schedules.map(fromSchedule) }
         })
       )
@@ -102,7 +98,7 @@ export const layer = HttpApiBuilder.group(StudioApi, "durable", (handlers) =>
         Effect.gen(function* () {
           const schedules = yield* all
           const record = yield* Effect.catchAll(
-            schedules.trigger(path.scheduleId, RunEndpoints.accessOf(yield* Caller)),
+            schedules.trigger(path.scheduleId, accessOf(yield* Caller)),
             fromFailure
           )
           return ApiModels.fromRecord(record, view)
@@ -111,7 +107,7 @@ export const layer = HttpApiBuilder.group(StudioApi, "durable", (handlers) =>
       .handle("removeSchedule", ({ path }) =>
         Effect.gen(function* () {
           const schedules = yield* all
-          yield* Effect.catchAll(schedules.remove(path.scheduleId, RunEndpoints.accessOf(yield* Caller)), fromFailure)
+          yield* Effect.catchAll(schedules.remove(path.scheduleId, accessOf(yield* Caller)), fromFailure)
         })
       )
   })

@@ -70,7 +70,7 @@ export const layer = HttpApiBuilder.group(StudioApi, "evals", (handlers) =>
       Effect.flatMap(stores, (store) =>
         Effect.catchAll(Effect.provideService(Experiment.load(id), ExperimentStore.ExperimentStore, store), fromFailure)
       )
-    const report = (results: Experiment.Results, options: EvalReport.Options = {}) =>
+    const report = (results: Experiment.Results, options: EvalReport.Options) =>
       Effect.catchAll(EvalReport.make(results, options), fromFailure)
     return handlers
       .handle("experiments", ({ urlParams }) =>
@@ -94,7 +94,7 @@ export const layer = HttpApiBuilder.group(StudioApi, "evals", (handlers) =>
       )
       .handle("experimentCases", ({ path, urlParams: { limit = DEFAULT_LIMIT, offset = 0 } }) =>
         Effect.gen(function* () {
-          const { cases } = yield* report(yield* load(path.experimentId))
+          const cases = EvalReport.casesOf(yield* load(path.experimentId))
           return {
             cases: cases
               .slice(offset, offset + limit)

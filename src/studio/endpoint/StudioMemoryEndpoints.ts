@@ -25,7 +25,7 @@ import * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import * as SessionManager from "../../session/manager/SessionManager.js"
 import * as SessionMemory from "../../session/manager/SessionMemory.js"
 import { StudioApi } from "../api/StudioApi.js"
-import type { Item, KnownFact, Section } from "../api/StudioMemoryApi.js"
+import type { Consolidated, Item, KnownFact, Section } from "../api/StudioMemoryApi.js"
 import * as ShownValue from "./ShownValue.js"
 
 const { kept, user } = OwnerEndpoints
@@ -42,6 +42,9 @@ const fromFact = ({ metadata, object, ownerId: _, predicate, subject, ...fact }:
 
 /** Items of a section that are looked up. */
 const MOST_LEFT = 100
+
+/** Entries that consolidation names. */
+const MOST_REMOVALS = 500
 
 /** Characters of an item. */
 const MOST_TEXT = 2000
@@ -220,7 +223,18 @@ export const layer = HttpApiBuilder.group(StudioApi, "memory", (handlers) =>
       .handle("consolidateMemory", ({ payload: { apply = false } }) =>
         Effect.gen(function* () {
           const consolidator = yield* consolidators
-          return yield* kept(consolidator.consolidate({ ownerId: yield* ownerId, dryRun: !apply }))
+          const removals: Array<Consolidated["removals"][number]> = []
+          const onRemoval = ({ pruned, replaced, strategy }: MemoryConsolidator.Removal) =>
+            Effect.sync(() => {
+              const removed = (entries: ReadonlyArray<MemoryEntry>, how: "pruned" | "replaced") =>
+                entries
+                  .slice(0, MOST_REMOVALS - removals.length)
+                  .map((entry) => ({ strategy, how, item: fromEntry(entry) }))
+              removals.push(...removed(pruned, "pruned"))
+              removals.push(...removed(replaced, "replaced"))
+            })
+          const options = { ownerId: yield* ownerId, dryRun: !apply, onRemoval }
+          return { ...(yield* kept(consolidator.consolidate(options))), removals }
         })
       )
   })

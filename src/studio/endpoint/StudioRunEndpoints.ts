@@ -21,7 +21,7 @@ import * as RunContent from "../../eval/online/RunContent.js"
 import { ApiError } from "../../http/api/ApiError.js"
 import type * as ApiLimits from "../../http/api/ApiLimits.js"
 import * as ApiModels from "../../http/api/ApiModels.js"
-import { Caller, type Identity } from "../../http/api/Authentication.js"
+import { accessOf, Caller, type Identity } from "../../http/api/Authentication.js"
 import * as EventStream from "../../http/api/EventStream.js"
 import * as Refusals from "../../http/api/Refusals.js"
 import * as RunEndpoints from "../../http/api/RunEndpoints.js"
@@ -30,8 +30,9 @@ import * as Nearest from "../../internal/text/Nearest.js"
 import * as RunLog from "../../observability/RunLog.js"
 import * as Trace from "../../trace/Trace.js"
 import { StudioApi } from "../api/StudioApi.js"
-import type { TryRun } from "../api/StudioRunApi.js"
+import type { ForkRun, TryRun } from "../api/StudioRunApi.js"
 import * as StudioAgents from "./StudioAgents.js"
+import * as StudioRunSettings from "./StudioRunSettings.js"
 
 const view: PublicView.Options = { developer: true }
 
@@ -59,7 +60,10 @@ const nothing = (what: string, name: string, known: ReadonlyArray<string>): ApiE
 }
 
 /** Refuses a model or a strategy that the run would not find. */
-const check = ({ policy }: TryRun, choices: AgentExecutor.Choices | undefined): Effect.Effect<void, ApiError> => {
+const check = (
+  policy: RunPolicy | undefined,
+  choices: AgentExecutor.Choices | undefined
+): Effect.Effect<void, ApiError> => {
   if (policy === undefined || choices === undefined) return Effect.void
   const { model, strategy } = policy
   const { router, strategies } = choices
@@ -197,6 +201,33 @@ const start = (runs: Runs.Service, limits: ApiLimits.Limits, payload: TryRun, ca
   )
 }
 
+/** Starts a fork. What its run was started with stays where the caller gives nothing else. */
+const fork = (runs: Runs.Service, limits: ApiLimits.Limits, runId: string, payload: ForkRun, caller: Identity) =>
+  Effect.gen(function* () {
+    const access = accessOf(caller)
+    const found = yield* Refusals.ofRun(runs.poll(runId, access))
+    if (Option.isNone(found)) return yield* unknownRun
+    const { asked = {} } = found.value.record
+    const { input, labels, step, policy: given, settings } = payload
+    const own =
+      given === undefined
+        ? asked.policy
+        : { ...asked.policy, ...given, limits: { ...asked.policy?.limits, ...given.limits } }
+    const policy = within(limits.policy(caller), own)
+    return yield* Refusals.ofRun(
+      runs.fork(runId, {
+        ...access,
+        step,
+        changes: {
+          ...(input === undefined ? {} : { input }),
+          ...(labels === undefined ? {} : { labels }),
+          ...(policy === undefined ? {} : { policy }),
+          ...(settings === undefined ? {} : { settings: { ...asked.settings, ...settings } })
+        }
+      })
+    )
+  })
+
 interface Setting {
   /** The agents that the server offers. */
   readonly agents: ReadonlyArray<Agent.Any>
@@ -232,16 +263,37 @@ export const layer = ({ agents, limits }: Setting) =>
         .handle("tryRun", ({ payload }) =>
           Effect.gen(function* () {
             const caller = yield* Caller
-            yield* check(payload, choices)
+            yield* check(payload.policy, choices)
             return ApiModels.fromRecord(yield* start(runs, limits, payload, caller), view)
           })
         )
+        .handle("studioFork", ({ path, payload }) =>
+          Effect.gen(function* () {
+            const caller = yield* Caller
+            yield* check(payload.policy, choices)
+            return ApiModels.fromRecord(yield* fork(runs, limits, path.runId, payload, caller), view)
+          })
+        )
         .handle("studioRun", ({ path }) => Effect.flatMap(Caller, (caller) => all.poll(path.runId, caller)))
+        .handle("studioSettings", ({ path: { runId } }) =>
+          Effect.gen(function* () {
+            const found = yield* Refusals.ofRun(runs.poll(runId, accessOf(yield* Caller)))
+            if (Option.isSome(found)) {
+              const { agent, asked } = found.value.record
+              return yield* StudioRunSettings.make(agent, byName.get(agent), asked, choices)
+            }
+            // A run inside of another one has no record.
+            const logged = yield* Effect.catchTag(loggedOf(runId), "ApiError", () => unknownRun)
+            const [first] = yield* read(logged, 0, 1)
+            if (first === undefined) return yield* unknownRun
+            return yield* StudioRunSettings.make(first.agent, byName.get(first.agent), undefined, choices)
+          })
+        )
         .handle("studioEvents", ({ path: { runId }, request, urlParams }) =>
           Effect.gen(function* () {
             const caller = yield* Caller
             const from = yield* RunEndpoints.fromOf(request, urlParams.from)
-            if (Option.isNone(yield* Refusals.ofRun(runs.poll(runId, RunEndpoints.accessOf(caller))))) {
+            if (Option.isNone(yield* Refusals.ofRun(runs.poll(runId, accessOf(caller))))) {
               const logged = yield* Effect.catchTag(loggedOf(runId), "ApiError", () => unknownRun)
               const [first] = yield* read(logged, 0, 1)
               if (first === undefined) return yield* unknownRun
@@ -257,7 +309,7 @@ export const layer = ({ agents, limits }: Setting) =>
         .handle("studioCase", ({ path, urlParams: { expected = "answer" } }) =>
           Effect.gen(function* () {
             const logged = yield* loggedOf(path.runId)
-            const found = yield* Refusals.ofRun(runs.poll(path.runId, RunEndpoints.accessOf(yield* Caller)))
+            const found = yield* Refusals.ofRun(runs.poll(path.runId, accessOf(yield* Caller)))
             if (Option.isNone(found)) return yield* unknownRun
             return yield* caseLine(logged, found.value.record, expected === "answer")
           })

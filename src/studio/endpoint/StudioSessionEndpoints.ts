@@ -8,9 +8,9 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Agent from "../../agent/definition/AgentDefinition.js"
-import type { SessionId, UserId } from "../../domain/Ids.js"
+import type { SessionId } from "../../domain/Ids.js"
 import { ApiError } from "../../http/api/ApiError.js"
-import { Caller } from "../../http/api/Authentication.js"
+import { accessOf, Caller } from "../../http/api/Authentication.js"
 import * as Refusals from "../../http/api/Refusals.js"
 import * as SessionModels from "../../http/api/SessionModels.js"
 import * as BranchManager from "../../session/branch/BranchManager.js"
@@ -144,9 +144,7 @@ const fromConflict = ({ base, field, key, ours, theirs }: MergeStrategy.Conflict
 
 const unknown = new ApiError({ reason: "unknown", message: "No session of yours has this id" })
 
-const access: Effect.Effect<{ readonly userId?: UserId }, never, Caller> = Effect.map(Caller, ({ userId }) =>
-  userId === undefined ? {} : { userId }
-)
+const access = Effect.map(Caller, accessOf)
 
 const HOW = "add `Sessions.layer()` to its layers"
 

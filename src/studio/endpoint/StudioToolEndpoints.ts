@@ -5,11 +5,16 @@
  * @since 0.1.0
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as AgentExecutor from "../../agent/AgentExecutor.js"
 import type * as Agent from "../../agent/definition/AgentDefinition.js"
+import { type ErrorInfo, errorInfo } from "../../domain/ErrorInfo.js"
+import * as PublicView from "../../domain/PublicView.js"
 import { ApiError } from "../../http/api/ApiError.js"
 import { Caller } from "../../http/api/Authentication.js"
 import * as Refusals from "../../http/api/Refusals.js"
@@ -23,6 +28,7 @@ import * as SecretParams from "../../tool/definition/SecretParams.js"
 import type * as Tool from "../../tool/definition/Tool.js"
 import { predicateOf } from "../../tool/definition/ToolCombinators.js"
 import * as ToolRegistry from "../../tool/ToolRegistry.js"
+import type * as ToolSource from "../../tool/ToolSource.js"
 import { StudioApi } from "../api/StudioApi.js"
 import type { SkillInfo, ToolInfo } from "../api/StudioToolApi.js"
 import * as ShownValue from "./ShownValue.js"
@@ -33,6 +39,51 @@ interface Placed {
   readonly tool: Tool.Any
   readonly agents: ReadonlyArray<Agent.Any>
   readonly source: ToolInfo["source"]
+  readonly from?: string
+}
+
+/** A tool source that did not answer, and the agents that have it. */
+interface Failed {
+  readonly source: string
+  readonly agents: ReadonlyArray<Agent.Any>
+  readonly error: ErrorInfo
+}
+
+/** Those of one source, or why there are none. */
+const answerOf = (
+  { maxTools, name, tools }: ToolSource.Source,
+  agents: ReadonlyArray<Agent.Any>,
+  services: Context.Context<never>
+): Effect.Effect<Either.Either<ReadonlyArray<Placed>, Failed>> =>
+  Effect.map(
+    Effect.sandbox(Effect.provide(tools as Effect.Effect<ReadonlyArray<Tool.Any>, unknown>, services)),
+    (found) => found.slice(0, maxTools).map((tool): Placed => ({ tool, agents, source: "source", from: name }))
+  ).pipe(
+    Effect.mapError(
+      (cause): Failed => ({
+        source: name,
+        agents,
+        error: PublicView.fromError(errorInfo(Cause.squash(cause)), { developer: true })
+      })
+    ),
+    Effect.either
+  )
+
+/** What the tool sources of agents have now; each is asked once. */
+const ofSources = (agents: ReadonlyArray<Agent.Any>, services: Context.Context<never>) => {
+  const holders = new Map<ToolSource.Source, Array<Agent.Any>>()
+  for (const agent of agents) {
+    for (const source of agent.definition.control.toolSources) {
+      holders.set(source, [...(holders.get(source) ?? []), agent])
+    }
+  }
+  return Effect.map(
+    Effect.forEach(holders, ([source, all]) => answerOf(source, all, services), { concurrency: 8 }),
+    (answers) => ({
+      placed: answers.flatMap((answer) => (Either.isRight(answer) ? answer.right : [])),
+      failed: answers.flatMap((answer) => (Either.isLeft(answer) ? [answer.left] : []))
+    })
+  )
 }
 
 const ofAgents = (agents: ReadonlyArray<Agent.Any>): ReadonlyArray<Placed> => {
@@ -49,7 +100,7 @@ const never = predicateOf(false)
 const approvalOf = ({ erased: { requiresApproval } }: Tool.Any): ToolInfo["approval"] =>
   requiresApproval === never ? "never" : requiresApproval === always ? "always" : "depends"
 
-const fromTool = ({ agents, source, tool }: Placed): ToolInfo => {
+const fromTool = ({ agents, from, source, tool }: Placed): ToolInfo => {
   const { idempotent, owner, readOnly, retries, timeout } = tool.annotations
   const timeoutMs = timeout === undefined ? undefined : Duration.toMillis(timeout)
   return {
@@ -58,6 +109,7 @@ const fromTool = ({ agents, source, tool }: Placed): ToolInfo => {
     parameters: ShownValue.attributes(tool.parameters),
     agents: agents.map(({ name }) => name),
     source,
+    ...(from === undefined ? {} : { from }),
     ...(owner === undefined ? {} : { owner }),
     approval: approvalOf(tool),
     secret: SecretParams.namesOf(tool) ?? [],
@@ -153,19 +205,23 @@ export const layer = (agents: ReadonlyArray<Agent.Any>) =>
       // Handlers of tools find the services of the server.
       const services = yield* Effect.context<never>()
       const own = ofAgents(agents)
-      const tools = Option.match(registry, {
-        onNone: () => Effect.succeed(own),
-        onSome: ({ list }) =>
-          Effect.map(
-            list,
-            (registered): ReadonlyArray<Placed> => [
-              ...own,
-              ...registered.map((tool) => ({ tool, agents, source: "registry" as const }))
-            ]
-          )
+      const tools = Effect.gen(function* () {
+        const sources = yield* ofSources(agents, services)
+        const registered = Option.isSome(registry) ? yield* registry.value.list : []
+        const all: ReadonlyArray<Placed> = [
+          ...own,
+          ...sources.placed,
+          ...registered.map((tool) => ({ tool, agents, source: "registry" as const }))
+        ]
+        return { all, failed: sources.failed }
       })
       return handlers
-        .handle("listTools", () => Effect.map(tools, (all) => ({ tools: all.map(fromTool) })))
+        .handle("listTools", () =>
+          Effect.map(tools, ({ all, failed }) => ({
+            tools: all.map(fromTool),
+            failed: failed.map(({ agents, ...one }) => ({ ...one, agents: agents.map(({ name }) => name) }))
+          }))
+        )
         .handle("listSkillDefinitions", () =>
           Effect.gen(function* () {
             const code = Option.isSome(skills) ? yield* skills.value.list() : []
@@ -175,7 +231,7 @@ export const layer = (agents: ReadonlyArray<Agent.Any>) =>
         )
         .handle("tryTool", ({ path, payload: { agent, confirm = false, params } }) =>
           Effect.gen(function* () {
-            const found = find(yield* tools, path.name, agent)
+            const found = find((yield* tools).all, path.name, agent)
             if (found === undefined) return yield* unknown
             if (found.tool.erased.isClient === true) return yield* ofCaller
             const caller = yield* Caller

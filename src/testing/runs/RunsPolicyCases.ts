@@ -81,8 +81,28 @@ const limiting: ReadonlyArray<Case> = [
   })
 ]
 
+const recording: ReadonlyArray<Case> = [
+  make("records what its request asks for in place of what its agent has", function* (stage) {
+    const asked = {
+      settings: { temperature: 0.25, maxTokens: 100 },
+      policy: { limits: { timeout: "1 hour", maxModelCalls: 9 } },
+      toolChoice: "none"
+    } as const
+    const providerOptions = { headers: { authorization: "of a provider" } }
+    const { runId } = yield* start(stage, "hello", { ...asked, settings: { ...asked.settings, providerOptions } })
+    yield* stage.runs.await(runId, ann)
+    equal(Option.getOrThrow(yield* stage.runs.poll(runId, ann)).record.asked, asked, "what is recorded")
+    const plain = yield* start(stage, "hello")
+    equal(plain.asked, undefined, "what is recorded of a request that asks for nothing")
+  }),
+  make("does not record what is large of it", function* (stage) {
+    const { asked } = yield* start(stage, "hello", { settings: { stop: ["x".repeat(20_000)] } })
+    equal(asked, undefined, "what is recorded")
+  })
+]
+
 /**
  * @since 0.1.0
  * @category constants
  */
-export const cases: ReadonlyArray<Case> = [...undoing, ...limiting]
+export const cases: ReadonlyArray<Case> = [...undoing, ...limiting, ...recording]

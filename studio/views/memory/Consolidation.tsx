@@ -1,14 +1,48 @@
 import { useState } from "react"
-import type { ConsolidationResult } from "../../../src/memory/consolidation/MemoryConsolidator.js"
+import type { Consolidated } from "../../../src/studio/api/StudioMemoryApi.js"
 import { formatDuration, formatNumber } from "../../lib/format.js"
 import { useAction } from "../../lib/hooks.js"
-import { Confirm, Facts, Panel, Problem } from "../../lib/parts.js"
+import { Badge, Confirm, Facts, Panel, Problem, Time, VirtualList } from "../../lib/parts.js"
 import { useConnection } from "../../lib/session.js"
+
+/** The entries that leave, each with the strategy that named it. */
+const Removals = ({
+  result: { dryRun, entriesConsolidated, entriesPruned, removals }
+}: {
+  readonly result: Consolidated
+}) => (
+  <>
+    <h3>{dryRun ? "What would leave" : "What left"}</h3>
+    {removals.length < entriesPruned + entriesConsolidated ? (
+      <p className="hint">The first {formatNumber(removals.length)}</p>
+    ) : null}
+    <VirtualList
+      label="Entries that leave"
+      items={removals}
+      keyOf={({ how, item }) => `${how} ${item.id}`}
+      estimate={60}
+      render={({ how, item, strategy }) => (
+        <article className="message">
+          <div className="row">
+            <Badge tone={how === "pruned" ? "bad" : "warn"}>{how === "pruned" ? "removed" : "summarized"}</Badge>
+            <code>{strategy}</code>
+            {item.timestamp === undefined ? null : (
+              <span className="hint">
+                <Time at={item.timestamp} full />
+              </span>
+            )}
+          </div>
+          <p className="spoken">{item.text}</p>
+        </article>
+      )}
+    />
+  </>
+)
 
 /** Removes what is said twice or has faded; first it says what it would do. */
 export const Consolidation = () => {
   const { studio } = useConnection()
-  const [result, setResult] = useState<ConsolidationResult>()
+  const [result, setResult] = useState<Consolidated>()
   const [isAsking, setAsking] = useState(false)
   const { act, error, isBusy } = useAction()
   const consolidate = (apply: boolean) => act(studio.memory.consolidateMemory({ payload: { apply } }), setResult)
@@ -41,6 +75,7 @@ export const Consolidation = () => {
               ["Time", formatDuration(result.durationMs)]
             ]}
           />
+          {result.removals.length === 0 ? null : <Removals result={result} />}
         </div>
       )}
       {isAsking && result !== undefined ? (

@@ -1,16 +1,17 @@
-import { useState } from "react"
+import * as Effect from "effect/Effect"
 import type { Item, KnownFact } from "../../../src/studio/api/StudioMemoryApi.js"
-import { formatDateTime } from "../../lib/format.js"
-import { type Route, setParams, useAction, useQuery } from "../../lib/hooks.js"
-import { Empty, Loaded, Problem, Time } from "../../lib/parts.js"
+import { formatDateTime, formatNumber } from "../../lib/format.js"
+import { type Route, setParams } from "../../lib/hooks.js"
+import { usePages } from "../../lib/pages.js"
+import { Empty, Problem, Time, VirtualList } from "../../lib/parts.js"
 import { useConnection } from "../../lib/session.js"
 
 type Cursor = { readonly confidence: number; readonly validFrom: number; readonly id: KnownFact["id"] }
 
-interface Page {
-  readonly facts: ReadonlyArray<KnownFact>
-  readonly entries: ReadonlyArray<Item>
-  readonly next?: Cursor | undefined
+/** A fact and the entries that it was read from, as far as they are kept. */
+interface Row {
+  readonly fact: KnownFact
+  readonly sources: ReadonlyArray<readonly [string, Item | undefined]>
 }
 
 const SIZE = 200
@@ -24,9 +25,11 @@ interface Span {
 }
 
 /** The time that all facts are in, up to now. */
-const spanOf = (facts: ReadonlyArray<KnownFact>): Span => {
+const spanOf = (rows: ReadonlyArray<Row>): Span => {
   let [from, to] = [Number.POSITIVE_INFINITY, Date.now()]
-  for (const { validFrom, validTo } of facts) {
+  for (const {
+    fact: { validFrom, validTo }
+  } of rows) {
     from = Math.min(from, validFrom)
     to = Math.max(to, validTo ?? validFrom)
   }
@@ -62,71 +65,56 @@ const Source = ({ entry, id }: { readonly id: string; readonly entry: Item | und
     </>
   )
 
-const FactTable = ({
-  entries,
-  facts
-}: {
-  readonly facts: ReadonlyArray<KnownFact>
-  readonly entries: ReadonlyArray<Item>
-}) => {
-  const known = new Map(entries.map((entry) => [entry.id, entry]))
-  const span = spanOf(facts)
-  const rows = facts.toSorted(inOrder)
-  return (
-    <div className="table" role="region" aria-label="Facts" tabIndex={0}>
-      <table>
-        <caption>
-          From {formatDateTime(span.from)} to {formatDateTime(span.to)}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Fact</th>
-            <th scope="col" className="period">
-              Time line
-            </th>
-            <th scope="col" className="number">
-              Sure
-            </th>
-            <th scope="col">Since</th>
-            <th scope="col">Until</th>
-            <th scope="col">Read from</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((fact) => (
-            <tr key={fact.id}>
-              <th scope="row" className="fact">
-                {fact.subject} <span className="predicate">{fact.predicate}</span> {fact.object}
-              </th>
-              <td>
-                <Period fact={fact} span={span} />
-              </td>
-              <td className="number">{fact.confidence.toFixed(2)}</td>
-              <td>
-                <Time at={fact.validFrom} />
-              </td>
-              <td>{fact.validTo === undefined ? "holds" : <Time at={fact.validTo} />}</td>
-              <td>
-                {fact.sources.length === 0 ? (
-                  "nothing that is kept"
-                ) : (
-                  <details>
-                    <summary>{fact.sources.length === 1 ? "1 entry" : `${fact.sources.length} entries`}</summary>
-                    <ul className="plain">
-                      {fact.sources.map((id) => (
-                        <li key={id}>
-                          <Source id={id} entry={known.get(id)} />
-                        </li>
-                      ))}
-                    </ul>
-                  </details>
-                )}
-              </td>
-            </tr>
+const FactRow = ({ row: { fact, sources }, span }: { readonly row: Row; readonly span: Span }) => (
+  <div className="list-row facts-row">
+    <strong className="fact">
+      {fact.subject} <span className="predicate">{fact.predicate}</span> {fact.object}
+    </strong>
+    <Period fact={fact} span={span} />
+    <span className="number">{fact.confidence.toFixed(2)}</span>
+    <Time at={fact.validFrom} />
+    <span>{fact.validTo === undefined ? "holds" : <Time at={fact.validTo} />}</span>
+    {sources.length === 0 ? (
+      <span>nothing that is kept</span>
+    ) : (
+      <details>
+        <summary>{sources.length === 1 ? "1 entry" : `${sources.length} entries`}</summary>
+        <ul className="plain">
+          {sources.map(([id, entry]) => (
+            <li key={id}>
+              <Source id={id} entry={entry} />
+            </li>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </ul>
+      </details>
+    )}
+  </div>
+)
+
+const FactList = ({ onEnd, rows }: { readonly rows: ReadonlyArray<Row>; readonly onEnd: () => void }) => {
+  const span = spanOf(rows)
+  return (
+    <>
+      <p className="hint">
+        From {formatDateTime(span.from)} to {formatDateTime(span.to)}
+      </p>
+      <div className="list-head facts-row" aria-hidden="true">
+        <span>Fact</span>
+        <span>Time line</span>
+        <span className="number">Sure</span>
+        <span>Since</span>
+        <span>Until</span>
+        <span>Read from</span>
+      </div>
+      <VirtualList
+        label="Facts"
+        items={rows}
+        keyOf={({ fact }) => fact.id}
+        estimate={44}
+        onEnd={onEnd}
+        render={(row) => <FactRow row={row} span={span} />}
+      />
+    </>
   )
 }
 
@@ -142,10 +130,21 @@ export const FactHistory = ({ route }: { readonly route: Route }) => {
     ...(text === "" ? {} : { text }),
     ...(Number.isNaN(at) ? {} : { at })
   }
-  const key = JSON.stringify(filter)
-  const [more, setMore] = useState<{ readonly key: string; readonly pages: ReadonlyArray<Page> }>({ key, pages: [] })
-  const { act, error, isBusy } = useAction()
-  const query = useQuery(`facts ${key}`, () => studio.memory.listFacts({ urlParams: filter }))
+  const facts = usePages(
+    `facts ${JSON.stringify(filter)}`,
+    (cursor: Cursor | undefined) =>
+      Effect.map(
+        studio.memory.listFacts({ urlParams: { ...filter, ...(cursor === undefined ? {} : { cursor }) } }),
+        ({ entries, facts, next }) => {
+          const known = new Map(entries.map((entry) => [entry.id, entry]))
+          const items = facts
+            .toSorted(inOrder)
+            .map((fact): Row => ({ fact, sources: fact.sources.map((id) => [id, known.get(id)]) }))
+          return { items, next }
+        }
+      ),
+    ({ fact }) => fact.id
+  )
   return (
     <>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
@@ -171,36 +170,19 @@ export const FactHistory = ({ route }: { readonly route: Route }) => {
           Those that have ended, too
         </label>
       </form>
-      <Loaded query={query}>
-        {(page: Page) => {
-          const pages = [page, ...(more.key === key ? more.pages : [])]
-          const facts = pages.flatMap((one) => one.facts)
-          const next = pages.at(-1)?.next
-          return facts.length === 0 ? (
-            <Empty>{text === "" && date === "" ? "No facts are known of you." : "No fact fits."}</Empty>
-          ) : (
-            <>
-              <Problem error={error} />
-              <FactTable facts={facts} entries={pages.flatMap((one) => one.entries)} />
-              {next === undefined ? null : (
-                <div>
-                  <button
-                    type="button"
-                    disabled={isBusy}
-                    onClick={() =>
-                      void act(studio.memory.listFacts({ urlParams: { ...filter, cursor: next } }), (found) =>
-                        setMore({ key, pages: [...pages.slice(1), found] })
-                      )
-                    }
-                  >
-                    Show more
-                  </button>
-                </div>
-              )}
-            </>
-          )
-        }}
-      </Loaded>
+      <Problem error={facts.error} />
+      {facts.items.length > 0 ? (
+        <>
+          <FactList rows={facts.items} onEnd={facts.more} />
+          <p className="hint" role="status">
+            {`${formatNumber(facts.items.length)} facts${facts.hasMore ? ", more are loaded at the end of the list" : ""}`}
+          </p>
+        </>
+      ) : facts.isLoaded ? (
+        <Empty>{text === "" && date === "" ? "No facts are known of you." : "No fact fits."}</Empty>
+      ) : facts.error === undefined ? (
+        <Empty>Loading…</Empty>
+      ) : null}
     </>
   )
 }

@@ -141,6 +141,32 @@ describe("consolidate", () => {
     )
   )
 
+  it.effect("names what each strategy removes, and in a dry run what it would", () =>
+    run(
+      (world) =>
+        Effect.gen(function* () {
+          const { consolidator, store } = world
+          yield* store.storeMany([...day(20), entry("tea", "likes tea"), entry("tea2", "Likes tea")])
+          const told = (dryRun: boolean) =>
+            Effect.gen(function* () {
+              const removals: Array<MemoryConsolidator.Removal> = []
+              const onRemoval = (removal: MemoryConsolidator.Removal) => Effect.sync(() => void removals.push(removal))
+              const result = yield* consolidator.consolidate({ ownerId: "ann", dryRun, onRemoval })
+              assert.strictEqual(
+                removals.reduce((sum, { pruned, replaced }) => sum + pruned.length + replaced.length, 0),
+                result.entriesPruned + result.entriesConsolidated
+              )
+              return removals.map(({ pruned, replaced, strategy }) => [strategy, idsOf(pruned), idsOf(replaced)])
+            })
+          const would = yield* told(true)
+          assert.isAbove(would.length, 1)
+          assert.deepStrictEqual(yield* told(false), would)
+          assert.deepStrictEqual(yield* told(false), [])
+        }),
+      { strategies: all }
+    )
+  )
+
   it.effect("counts the same and changes nothing in a dry run", () =>
     run(
       (world) =>

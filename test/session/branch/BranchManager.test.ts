@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import { UserId } from "../../../src/domain/Ids.js"
+import { TurnId, UserId } from "../../../src/domain/Ids.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
 import * as BranchTree from "../../../src/session/branch/BranchTree.js"
@@ -112,6 +112,60 @@ describe("BranchManager.fork", () => {
       const branch = yield* branches.fork(sid("s"), { fromCheckpoint: id, metadata: { why: "again" } })
       assert.deepStrictEqual(stateOf(branch), { ...state, metadata: { why: "again" } })
       assert.deepStrictEqual(yield* B.words(branch.id), ["1"])
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  SystemTest.effect("continues after an earlier turn, with the cuts of that time", () =>
+    Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      yield* B.create("s", { variables: { a: 1 } })
+      yield* TestClock.setTime(10)
+      yield* B.say("s", "1")
+      yield* B.checkpoint("s", "c")
+      yield* TestClock.setTime(20)
+      yield* B.say("s", "dropped")
+      yield* TestClock.setTime(30)
+      yield* B.restore("c")
+      yield* TestClock.setTime(40)
+      yield* B.say("s", "2")
+      yield* TestClock.setTime(50)
+      yield* B.say("s", "3")
+      yield* B.update("s", { variables: { a: 2 } })
+      const source = yield* B.load("s")
+      const branch = yield* branches.fork(sid("s"), { id: sid("b"), afterTurn: TurnId.make("2") })
+      assert.deepStrictEqual(yield* B.words("b"), ["1", "2"])
+      assert.deepInclude(branch, { depth: 2, variables: { a: 2 }, head: { sessionId: sid("s"), turnId: TurnId.make("2") } })
+      assert.strictEqual(branch.totalTokens, (source.totalTokens * 2) / 3)
+      assert.deepStrictEqual(branch.lineage, [
+        { ...branch.head!, depth: 2, until: 40, cuts: [{ after: 10, before: 30 }] }
+      ])
+      const early = yield* branches.fork(sid("s"), { afterTurn: TurnId.make("1") })
+      assert.deepStrictEqual(early.lineage[0]?.cuts, [])
+      yield* B.say("b", "other")
+      assert.deepStrictEqual(yield* B.words("b"), ["1", "2", "other"])
+      assert.deepStrictEqual(yield* B.words("s"), ["1", "2", "3"])
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  SystemTest.effect("does not find a turn of another session, and does not begin at two places", () =>
+    Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      yield* B.create("s")
+      yield* B.say("s", "1")
+      const { id } = yield* B.checkpoint("s", "c")
+      yield* branches.fork(sid("s"), { id: sid("b") })
+      yield* B.say("b", "2")
+      for (const [from, afterTurn, fromCheckpoint] of [
+        ["s", "2", undefined],
+        ["b", "1", undefined],
+        ["s", "__proto__", undefined],
+        ["s", "1", id]
+      ] as const) {
+        const error = yield* Effect.flip(
+          branches.fork(sid(from), { afterTurn: TurnId.make(afterTurn), fromCheckpoint })
+        )
+        assert.strictEqual(error._tag, "SessionInputError")
+      }
     }).pipe(Effect.provide(B.layer()))
   )
 
