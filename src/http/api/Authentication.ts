@@ -38,7 +38,7 @@ export interface Identity {
  *
  * @internal
  */
-export const accessOf = ({ userId }: Identity): Pick<Identity, "userId"> => (userId === undefined ? {} : { userId })
+export const accessOf = ({ userId }: Identity): { readonly userId?: UserId } => (userId === undefined ? {} : { userId })
 
 /**
  * The caller of the request that is being handled.

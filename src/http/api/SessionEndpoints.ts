@@ -23,7 +23,7 @@ interface Access {
   readonly userId?: UserId
 }
 
-const access: Effect.Effect<Access, never, Caller> = Effect.map(Caller, accessOf)
+const access = Effect.map(Caller, accessOf)
 
 const unknown = new ApiError({ reason: "unknown", message: "No session of yours has this id" })
 
