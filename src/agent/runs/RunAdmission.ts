@@ -7,6 +7,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { RunId, SessionId, UserId } from "../../domain/Ids.js"
@@ -14,11 +15,14 @@ import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as OnDemand from "../../internal/fiber/OnDemand.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import * as Nearest from "../../internal/text/Nearest.js"
+import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import type * as Agent from "../definition/AgentDefinition.js"
 import { RunError } from "../record/RunError.js"
 import * as RunPolicy from "../record/RunPolicy.js"
 import { areLabels, askedOf, type ForkedFrom, type RunRecord } from "../record/RunRecord.js"
 import type { StartRequest } from "./Runs.js"
+
+const validateSettings = ParseResult.validateEither(ModelSettings.ModelSettings, { errors: "all" })
 
 const clientTools = OnDemand.make(() => import("../ClientTools.js"))
 const requestedAgent = OnDemand.make(() => import("../RequestedAgent.js"))
@@ -126,6 +130,18 @@ export const admit = (
         "The labels of the run are not valid",
         "Give at most 16 labels, with names of 1 to 64 characters and texts of at most 256"
       )
+    }
+    if (request.settings !== undefined) {
+      const settings = validateSettings(request.settings)
+      if (Either.isLeft(settings)) {
+        const fields = ParseResult.ArrayFormatter.formatIssueSync(settings.left).map(({ path }) =>
+          path.map(String).join(".")
+        )
+        return yield* invalid(
+          `The model settings of the run are not valid: ${Array.from(new Set(fields)).slice(0, 10).join(", ")}`,
+          "Temperatures are from 0 to 2, `topP` from 0 to 1, and `maxTokens` is a whole number above 0"
+        )
+      }
     }
     if (request.policy !== undefined) {
       const policy = RunPolicy.fromUnknown(request.policy)

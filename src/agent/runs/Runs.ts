@@ -102,7 +102,7 @@ export interface Service {
    * Starts a run and returns once it is accepted: it is recorded, and goes on or waits for its turn (`queued`). A
    * `runId` that is known gives the known run if owner and request are the same, so that a caller may repeat a start;
    * else it fails with `conflict`. Other failures: `unknown-agent`, `invalid`, `full`. What only the run finds out,
-   * such as settings that are not valid, is the failure of the run.
+   * such as settings that its model does not take, is the failure of the run.
    */
   readonly start: (request: StartRequest) => Effect.Effect<RunRecord, RunError>
   /** The run as it is now; none if the caller may see no such run. */

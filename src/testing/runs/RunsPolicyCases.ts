@@ -66,6 +66,12 @@ const limiting: ReadonlyArray<Case> = [
     yield* inState(stage, runId, "failed")
     equal(stage.asked(), 3, "how often the model was asked")
   }),
+  make("refuses settings that are not valid, and says which", function* (stage) {
+    for (const settings of [{ temperature: 7 }, { maxTokens: 0.5 }, { topP: Number.NaN }]) {
+      const error = yield* failure(start(stage, "hello", { settings }), "settings that are not valid")
+      equal([error.reason, error.message.includes(String(Object.keys(settings)[0]))], ["invalid", true], "the reason")
+    }
+  }),
   make("refuses a policy that is not valid", function* (stage) {
     const policies: ReadonlyArray<unknown> = [
       { limits: { maxTokens: -1 } },
