@@ -134,7 +134,11 @@ describe("BranchManager.fork", () => {
       const source = yield* B.load("s")
       const branch = yield* branches.fork(sid("s"), { id: sid("b"), afterTurn: TurnId.make("2") })
       assert.deepStrictEqual(yield* B.words("b"), ["1", "2"])
-      assert.deepInclude(branch, { depth: 2, variables: { a: 2 }, head: { sessionId: sid("s"), turnId: TurnId.make("2") } })
+      assert.deepInclude(branch, {
+        depth: 2,
+        variables: { a: 2 },
+        head: { sessionId: sid("s"), turnId: TurnId.make("2") }
+      })
       assert.strictEqual(branch.totalTokens, (source.totalTokens * 2) / 3)
       assert.deepStrictEqual(branch.lineage, [
         { ...branch.head!, depth: 2, until: 40, cuts: [{ after: 10, before: 30 }] }
