@@ -1,0 +1,99 @@
+/** Conversations from beginning to end, in two lives of the application on the same files. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Runs } from "effect-lexigram/agent"
+import { GovernanceControl } from "effect-lexigram/governance"
+import { PendingApprovals } from "effect-lexigram/tool"
+import * as Orders from "./Orders.js"
+import * as ScriptedModel from "./ScriptedModel.js"
+import * as Staff from "./Staff.js"
+import * as SupportDesk from "./SupportDesk.js"
+
+/** The desk did something else than the story tells. */
+export class StoryError extends Schema.TaggedError<StoryError>()("StoryError", { message: Schema.String }) {}
+
+const expect = (what: string, found: string, expected: RegExp): Effect.Effect<void, StoryError> =>
+  expected.test(found)
+    ? Console.log(`${what}: ${found}`)
+    : new StoryError({ message: `${what}: ${expected} was expected, not ${JSON.stringify(found)}` })
+
+const start = (customer: string, sessionId: string, input: string) =>
+  Effect.zipRight(
+    Console.log(`\n${customer}: ${input}`),
+    Runs.start({ agent: "front-desk", input, userId: customer, sessionId })
+  )
+
+/** A customer says something in a conversation, and waits for the answer. */
+const says = Effect.fnUntraced(function* (customer: string, session: string, input: string, expected: RegExp) {
+  const { runId } = yield* start(customer, session, input)
+  const { agent, costUsd = 0, message } = yield* Runs.await(runId, { userId: customer })
+  yield* expect(agent, message, expected)
+  return costUsd
+})
+
+/** Until a run of the customer asks a person. */
+const asked = Effect.fnUntraced(function* (userId: string) {
+  const { changes } = yield* PendingApprovals.PendingApprovals
+  yield* changes({ userId }).pipe(Stream.filter(({ _tag }) => _tag === "Requested"), Stream.runHead)
+  yield* Console.log("… waits for a colleague")
+})
+
+const paidBack = (expected: number) =>
+  Effect.flatMap(Orders.Orders, (orders) =>
+    Effect.flatMap(orders.paidBack, (cents) => expect("the shop has paid back", `${cents} cents`, RegExp(`^${expected} `)))
+  )
+
+/** Ends while a refund waits. */
+const monday = Effect.gen(function* () {
+  yield* says("ada", "kettle", "Where is my order 1042?", /1042, a kettle, is shipped/)
+  yield* says("ada", "kettle", "Answer in German from now on, please.", /Noted: German/)
+  yield* says("ada", "mugs", "Where is order 1045?", /Bestellung 1045/)
+  yield* says("ada", "scarf", "I send order 1044 back, it is too short", /RT-1044/)
+
+  // The order of somebody else looks like one that does not exist.
+  yield* says("ben", "curious", "Where is order 1042?", /no order 1042/)
+
+  // The guards withhold a note that gives orders.
+  yield* says("ada", "scarf", "What does the note of order 1044 say?", /cannot be shown/)
+  // They do not know this one. The orders desk has no tool that pays.
+  yield* says("ada", "mugs", "What does the note of order 1045 say?", /The note says/)
+  yield* paidBack(0)
+
+  const { runId } = yield* start("ada", "lamp", "Please refund order 1043")
+  yield* asked("ada")
+  return runId
+})
+
+/** Another process, on the same files. */
+const tuesday = Effect.fnUntraced(function* (runId: string) {
+  const staff = yield* Staff.Staff
+  for (const { customer, id, params, tool } of yield* staff.waiting) {
+    yield* Console.log(`\nthe shop: approves ${tool} for ${customer}`, params)
+    yield* staff.approve(id, "carla")
+  }
+  const { agent, message } = yield* Runs.await(runId, { userId: "ada" })
+  yield* expect(agent, message, /129.00 euros .*RF-1043/)
+  yield* paidBack(12_900)
+
+  const cost = yield* says("ada", "kettle", "And a refund for order 1042?", /24.90 euros .*RF-1042/)
+  yield* paidBack(15_390)
+
+  // The next answer may cost half of that.
+  const control = yield* GovernanceControl.GovernanceControl
+  yield* control.reload({ ...(yield* control.config), maxRequestCost: cost / 2 })
+  const refused = yield* Effect.flip(says("ada", "kettle", "Where is order 1043?", /./))
+  yield* expect("budget", refused._tag === "RunFailedError" ? refused.error.tag : refused._tag, /BudgetExceededError/)
+})
+
+export const tell = Effect.fnUntraced(function* (folder: string) {
+  const desk = Staff.layer.pipe(
+    Layer.provideMerge(SupportDesk.layer({ folder })),
+    Layer.provide(ScriptedModel.layer)
+  )
+  const runId = yield* Effect.provide(monday, desk)
+  yield* Console.log("\n--- the desk is closed, and opens again ---")
+  yield* Effect.provide(tuesday(runId), desk)
+})
