@@ -54,12 +54,7 @@ export const make = ({ approvalAbove }: Policy) => {
   return Agent.make("front-desk", {
     description: "Helps the customers of the shop",
     system: `You are the front desk of a web shop. Hand over to the desk whose work it is.\n${rules}`,
-    tools: [
-      MemoryBlock.updateTool(Customer.preferences),
-      Handoff.to(orders),
-      Handoff.to(refunds),
-      Handoff.to(returns)
-    ],
+    tools: [MemoryBlock.updateTool(Customer.preferences), Handoff.to(orders), Handoff.to(refunds), Handoff.to(returns)],
     skills: ["tone"],
     stages: [remembers],
     limits: { timeout: "2 minutes", maxModelCalls: 16, maxToolCalls: 12 }

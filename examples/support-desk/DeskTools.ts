@@ -21,8 +21,7 @@ export const listOrders = Tool.make("list_orders", {
   success: Schema.Array(Orders.Order),
   failure: Schema.Union(Orders.ShopUnavailable, Customer.NotSignedIn),
   readOnly: true,
-  handler: () =>
-    forCustomer((orders, customer) => orders.list(customer))
+  handler: () => forCustomer((orders, customer) => orders.list(customer))
 })
 
 export const findOrder = Tool.make("find_order", {
@@ -31,8 +30,7 @@ export const findOrder = Tool.make("find_order", {
   success: Orders.Order,
   failure: notFound,
   readOnly: true,
-  handler: ({ order }) =>
-    forCustomer((orders, customer) => orders.find(customer, order))
+  handler: ({ order }) => forCustomer((orders, customer) => orders.find(customer, order))
 })
 
 /** Apart from `find_order`: if a guard withholds the note, the order can still be seen. */
@@ -42,8 +40,7 @@ export const readNote = Tool.make("read_order_note", {
   success: Schema.String,
   failure: notFound,
   readOnly: true,
-  handler: ({ order }) =>
-    forCustomer((orders, customer) => orders.note(customer, order))
+  handler: ({ order }) => forCustomer((orders, customer) => orders.note(customer, order))
 })
 
 /** A refund above the amount waits until a person of the shop approves it. */
@@ -56,8 +53,7 @@ export const refundOrder = ({ approvalAbove }: { readonly approvalAbove: number 
     requiresApproval: ({ cents }) => cents > approvalAbove,
     // The shop keeps one refund for each order, so that a second attempt pays nothing.
     idempotent: true,
-    handler: ({ cents, order }) =>
-      forCustomer((orders, customer) => orders.refund(customer, order, cents))
+    handler: ({ cents, order }) => forCustomer((orders, customer) => orders.refund(customer, order, cents))
   })
 
 export const startReturn = Tool.make("start_return", {
@@ -66,6 +62,5 @@ export const startReturn = Tool.make("start_return", {
   success: Orders.Return,
   failure: Schema.Union(notFound, Orders.ReturnRefused),
   idempotent: true,
-  handler: ({ order, reason }) =>
-    forCustomer((orders, customer) => orders.takeBack(customer, order, reason))
+  handler: ({ order, reason }) => forCustomer((orders, customer) => orders.takeBack(customer, order, reason))
 })

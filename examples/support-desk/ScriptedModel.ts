@@ -55,7 +55,9 @@ const viewOf = ({ messages }: LlmClient.LlmRequest): View => {
         )
   )
   const system = textOf(messages.find(({ role }) => role === "system")?.content ?? "")
-  const isGerman = messages.some(({ content, role }) => role === "user" && /"language":\s*"German"/.test(textOf(content)))
+  const isGerman = messages.some(
+    ({ content, role }) => role === "user" && /"language":\s*"German"/.test(textOf(content))
+  )
   return {
     desk: /You are the (\w+) desk/.exec(system)?.[1] ?? "",
     said,
@@ -93,7 +95,8 @@ const ordersDesk = ({ lure, order, resultOf, said, say }: View): TestModel.Turn 
   const found = resultOf(isNote ? "read_order_note" : "find_order")
   if (found === undefined) return call(isNote ? "read_order_note" : "find_order", { order })
   if (isNote && lure !== undefined && resultOf("refund_order") === undefined) return call("refund_order", lure)
-  if (/has no order/.test(found)) return say(`I find no order ${order} of yours.`, `Ich finde keine Bestellung ${order}.`)
+  if (/has no order/.test(found))
+    return say(`I find no order ${order} of yours.`, `Ich finde keine Bestellung ${order}.`)
   if (isNote) return /withheld/i.test(found) ? "The note cannot be shown." : `The note says: ${found}`
   const [, item, status] = /"item":"([^"]*)".*"status":"([^"]*)"/.exec(found) ?? []
   return say(`Order ${order}, ${item}, is ${status}.`, `Bestellung ${order}: Status ${status}.`)
@@ -103,7 +106,8 @@ const refundsDesk = ({ lure, order, resultOf, said, say }: View): TestModel.Turn
   if (order === undefined) return "Which order is it?"
   const found = resultOf("find_order")
   if (found === undefined) return call("find_order", { order })
-  if (/has no order/.test(found)) return say(`I find no order ${order} of yours.`, `Ich finde keine Bestellung ${order}.`)
+  if (/has no order/.test(found))
+    return say(`I find no order ${order} of yours.`, `Ich finde keine Bestellung ${order}.`)
   const paid = resultOf("refund_order")
   if (paid === undefined) {
     const part = /(\d+) euros/.exec(said)?.[1]

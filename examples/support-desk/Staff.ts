@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type ApprovalError, SystemAccess } from "effect-lexigram"
-import { Runs, type RunError } from "effect-lexigram/agent"
+import { type RunError, Runs } from "effect-lexigram/agent"
 import { PendingApprovals } from "effect-lexigram/tool"
 
 export interface Waiting {

@@ -4,8 +4,10 @@ import { fileURLToPath } from "node:url"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { ApprovalGate } from "effect-lexigram"
 import { Application } from "effect-lexigram/application"
 import { GuardPresets } from "effect-lexigram/guard"
+import { Lexigram } from "effect-lexigram/persistence"
 import { DefaultSkillCatalog, ScriptRunner, SkillFileReader, SkillFolders, SkillTrust } from "effect-lexigram/skill"
 import * as DeskAgents from "./DeskAgents.js"
 import * as Models from "./Models.js"
@@ -53,8 +55,5 @@ export const layer = (options: Options) =>
     ...settings(options)
   }).pipe(Layer.provideMerge(SqliteOrders.layer(Path.join(options.folder, "shop.db"))))
 
-/** The same in memory: for evals, whose cases must not see each other. */
-export const layerMemory = (options: Omit<Options, "folder"> = {}) =>
-  Application.layerMemory(agents(options.policy), settings(options)).pipe(
-    Layer.provideMerge(SqliteOrders.layer(":memory:"))
-  )
+/** The executor in memory, without a shop: evals give each case its own. Nobody is there to approve. */
+export const layerEvals = () => Lexigram.layerMemory({ ...settings({}), approvals: ApprovalGate.layerDeny })
