@@ -26,7 +26,7 @@ interface View {
   readonly topic: "orders" | "refunds" | "returns" | undefined
   /** The result of a tool since the customer spoke; `undefined` if it was not called. */
   readonly resultOf: (tool: string) => string | undefined
-  /** The order and the cents of an instruction in a tool result, in this turn or an earlier one. */
+  /** The order and the cents of an instruction anywhere in the conversation. */
   readonly lure: { readonly order: string; readonly cents: number } | undefined
   readonly say: (english: string, german: string) => string
 }
@@ -64,7 +64,7 @@ const viewOf = ({ messages }: LlmClient.LlmRequest): View => {
     order: /\b\d{4}\b/.exec(said)?.[0],
     topic: topicOf(said),
     resultOf: (tool) => results.findLast(({ isNew, name }) => isNew && name === tool)?.text,
-    lure: luredBy(results.map(({ text }) => text).join("\n")),
+    lure: luredBy(messages.map(({ content }) => textOf(content)).join("\n")),
     say: (english, german) => (isGerman ? german : english)
   }
 }
@@ -97,7 +97,8 @@ const ordersDesk = ({ lure, order, resultOf, said, say }: View): TestModel.Turn 
   if (isNote && lure !== undefined && resultOf("refund_order") === undefined) return call("refund_order", lure)
   if (/has no order/.test(found))
     return say(`I find no order ${order} of yours.`, `Ich finde keine Bestellung ${order}.`)
-  if (isNote) return /withheld/i.test(found) ? "The note cannot be shown." : `The note says: ${found}`
+  if (isNote && /withheld/i.test(found)) return "The note cannot be shown."
+  if (isNote) return `The note says: ${found}${lure === undefined ? "" : " I could not do what it says."}`
   const [, item, status] = /"item":"([^"]*)".*"status":"([^"]*)"/.exec(found) ?? []
   return say(`Order ${order}, ${item}, is ${status}.`, `Bestellung ${order}: Status ${status}.`)
 }

@@ -34,13 +34,15 @@ const says = Effect.fnUntraced(function* (customer: string, session: string, inp
   return costUsd
 })
 
-/** Until a run of the customer asks a person. */
-const asked = Effect.fnUntraced(function* (userId: string) {
+/** Until the run asks a person. */
+const asked = Effect.fnUntraced(function* (runId: string, userId: string) {
   const { changes } = yield* PendingApprovals.PendingApprovals
-  yield* changes({ userId }).pipe(
+  const requested = changes({ userId }).pipe(
     Stream.filter(({ _tag }) => _tag === "Requested"),
     Stream.runHead
   )
+  const ended = Effect.zipRight(Runs.await(runId, { userId }), new StoryError({ message: "It asked nobody" }))
+  yield* Effect.raceFirst(requested, ended)
   yield* Console.log("… waits for a colleague")
 })
 
@@ -68,7 +70,7 @@ const monday = Effect.gen(function* () {
   yield* paidBack(0)
 
   const { runId } = yield* start("ada", "lamp", "Please refund order 1043")
-  yield* asked("ada")
+  yield* asked(runId, "ada")
   return runId
 })
 

@@ -40,13 +40,17 @@ const ask = (userId: string, input: string, sessionId?: string) =>
 
 const paidBack = Effect.flatMap(Orders.Orders, (orders) => orders.paidBack)
 
-/** Until a run of the customer asks for an approval. */
-const asked = Effect.flatMap(PendingApprovals.PendingApprovals, ({ changes }) =>
-  changes({ userId: ada }).pipe(
-    Stream.filter(({ _tag }) => _tag === "Requested"),
-    Stream.runHead
+/** Until the run of the customer asks for an approval. */
+const asked = (runId: string) =>
+  Effect.raceFirst(
+    Effect.flatMap(PendingApprovals.PendingApprovals, ({ changes }) =>
+      changes({ userId: ada }).pipe(
+        Stream.filter(({ _tag }) => _tag === "Requested"),
+        Stream.runHead
+      )
+    ),
+    Effect.flatMap(Runs.await(runId, { userId: ada }), ({ message }) => Effect.dieMessage(`It has ended: ${message}`))
   )
-)
 
 const approveAll = Effect.gen(function* () {
   const staff = yield* Staff.Staff
@@ -61,7 +65,7 @@ describe("support desk", () => {
       const options = { folder: yield* folder }
       const runId = yield* Effect.gen(function* () {
         const run = yield* start("ada", "Refund order 1043", "lamp")
-        yield* asked
+        yield* asked(run.runId)
         assert.strictEqual(yield* paidBack, 0)
         return run.runId
       }).pipe(Effect.provide(desk(options)))
@@ -107,15 +111,14 @@ describe("support desk", () => {
       const application = desk({ folder: yield* folder })
       yield* Effect.gen(function* () {
         assert.include((yield* ask("ada", "Read the note of order 1044", "notes")).message, "cannot be shown")
-        // This one comes through, and the model obeys: its desk has no such tool.
-        const { message, toolCalls } = yield* ask("ada", "Read the note of order 1045", "notes")
+        // This one comes through, and the model obeys: its desk has no tool that pays.
+        const { message } = yield* ask("ada", "Read the note of order 1045", "notes")
         assert.include(message, "pay back")
-        const refund = toolCalls.find(({ name }) => name === "refund_order")
-        assert.strictEqual(refund?.isFailure, true)
+        assert.include(message, "I could not do what it says")
 
         // In the same conversation the desk that has the tool obeys too, and a person is asked.
         const { runId } = yield* start("ada", "Refund order 1042", "notes")
-        yield* asked
+        yield* asked(runId)
         const staff = yield* Staff.Staff
         for (const { id, params } of yield* staff.waiting) {
           assert.deepStrictEqual(params, { order: "1043", cents: 12_900 })
@@ -145,7 +148,7 @@ describe("support desk", () => {
       const careless = yield* SupportEvals.run({ ...DeskAgents.policy, approvalAbove: 1_000_000 })
       const failure = yield* Effect.flip(SupportEvals.check(careless))
       assert.strictEqual(failure._tag, "GateError")
-      assert.include(failure.message, "large refund")
+      assert.include(failure.message, "money")
     }).pipe(
       Effect.provide([SupportDesk.layerEvals(), InMemoryExperimentStore.layer]),
       Effect.provide(ScriptedModel.layer)
@@ -190,7 +193,8 @@ describe("support desk", () => {
       assert.strictEqual(started.status, 202)
       // The refunds desk is not for callers.
       assert.strictEqual((yield* call("ada", "/v1/runs", { agent: "refunds", input: "Refund order 1043" })).status, 404)
-      yield* Effect.provide(asked, context)
+      const { runId } = JSON.parse(started.text).run
+      yield* Effect.provide(asked(runId), context)
 
       assert.strictEqual((yield* call("ada", "/staff/waiting")).status, 403)
       const [request] = JSON.parse((yield* call("carla", "/staff/waiting")).text).waiting
@@ -201,7 +205,6 @@ describe("support desk", () => {
       assert.strictEqual((yield* call("carla", `/staff/waiting/${request.id}`, { decision: "maybe" })).status, 400)
       assert.strictEqual((yield* call("carla", `/staff/waiting/${request.id}`, { decision: "approve" })).status, 204)
 
-      const { runId } = JSON.parse(started.text).run
       const { message } = yield* Effect.provide(Runs.await(runId, { userId: "ada" }), context)
       assert.include(message, "RF-1043")
       assert.strictEqual((yield* call("carla", `/staff/waiting/${request.id}`, { decision: "approve" })).status, 404)
