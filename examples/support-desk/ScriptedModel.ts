@@ -26,7 +26,7 @@ interface View {
   readonly topic: "orders" | "refunds" | "returns" | undefined
   /** The result of a tool since the customer spoke; `undefined` if it was not called. */
   readonly resultOf: (tool: string) => string | undefined
-  /** The order and the cents of an instruction anywhere in the conversation. */
+  /** The order and the cents of an instruction in a tool result or an answer of this conversation. */
   readonly lure: { readonly order: string; readonly cents: number } | undefined
   readonly say: (english: string, german: string) => string
 }
@@ -64,7 +64,9 @@ const viewOf = ({ messages }: LlmClient.LlmRequest): View => {
     order: /\b\d{4}\b/.exec(said)?.[0],
     topic: topicOf(said),
     resultOf: (tool) => results.findLast(({ isNew, name }) => isNew && name === tool)?.text,
-    lure: luredBy(messages.map(({ content }) => textOf(content)).join("\n")),
+    lure: luredBy(
+      messages.map(({ content, role }) => (role === "tool" || role === "assistant" ? textOf(content) : "")).join("\n")
+    ),
     say: (english, german) => (isGerman ? german : english)
   }
 }

@@ -21,6 +21,7 @@ import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as InMemoryExperimentStore from "../../src/eval/record/InMemoryExperimentStore.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import * as PendingApprovals from "../../src/tool/approval/PendingApprovals.js"
+import * as Chromium from "../support/Chromium.js"
 
 const ada = Ids.UserId.make("ada")
 
@@ -58,6 +59,21 @@ const approveAll = Effect.gen(function* () {
   yield* Effect.forEach(waiting, ({ id }) => staff.approve(id, "carla"))
   return waiting
 })
+
+const tokens = ConfigProvider.fromMap(
+  new Map([["SUPPORT_DESK_TOKENS", "ada=ada-0123456789abcdef,carla:staff=carla-0123456789abcdef"]])
+)
+
+/** The server on a free port, with tokens of a customer and of the shop. */
+const served = Effect.flatMap(folder, (folder) =>
+  DeskServer.layer.pipe(
+    Layer.provideMerge(SupportDesk.layer({ folder })),
+    Layer.provide(ScriptedModel.layer),
+    Layer.provide(Layer.setConfigProvider(tokens)),
+    Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
+    Layer.build
+  )
+)
 
 describe("support desk", () => {
   it.scopedLive("pays back once after an approval that comes after a restart", () =>
@@ -157,16 +173,7 @@ describe("support desk", () => {
 
   it.scopedLive("lets the shop approve, and no customer", () =>
     Effect.gen(function* () {
-      const tokens = ConfigProvider.fromMap(
-        new Map([["SUPPORT_DESK_TOKENS", "ada=ada-0123456789abcdef,carla:staff=carla-0123456789abcdef"]])
-      )
-      const context = yield* DeskServer.layer.pipe(
-        Layer.provideMerge(SupportDesk.layer({ folder: yield* folder })),
-        Layer.provide(ScriptedModel.layer),
-        Layer.provide(Layer.setConfigProvider(tokens)),
-        Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
-        Layer.build
-      )
+      const context = yield* served
       const url = yield* Effect.provide(HttpServer.addressFormattedWith(Effect.succeed), context)
       const call = (who: string | undefined, path: string, body?: unknown, headers: Record<string, string> = {}) =>
         Effect.promise(async () => {
@@ -208,6 +215,41 @@ describe("support desk", () => {
       const { message } = yield* Effect.provide(Runs.await(runId, { userId: "ada" }), context)
       assert.include(message, "RF-1043")
       assert.strictEqual((yield* call("carla", `/staff/waiting/${request.id}`, { decision: "approve" })).status, 404)
+    })
+  )
+})
+
+Chromium.suite((open) => {
+  it.scopedLive("has a page on which the customer waits, and one on which the shop decides", () =>
+    Effect.gen(function* () {
+      const url = yield* Effect.flatMap(served, (context) =>
+        Effect.provide(HttpServer.addressFormattedWith(Effect.succeed), context)
+      )
+      const customer = yield* open
+      const shop = yield* open
+      yield* Effect.promise(async () => {
+        for (const [{ page }, who] of [
+          [customer, "ada"],
+          [shop, "carla"]
+        ] as const) {
+          await page.goto(url)
+          await page.getByLabel("Token").fill(`${who}-0123456789abcdef`)
+          await page.getByRole("button", { name: "Sign in" }).click()
+        }
+        await customer.page.getByLabel("Message", { exact: true }).fill("Refund order 1043")
+        await customer.page.getByRole("button", { name: "Send" }).click()
+        const messages = customer.page.getByRole("log")
+        await messages.getByText("A colleague looks at it").waitFor()
+
+        await shop.page.getByRole("button", { name: "Look again" }).click()
+        await shop.page.getByRole("heading", { name: "refund_order for ada" }).waitFor()
+        // The customer may leave the page meanwhile.
+        await customer.page.reload()
+        await messages.getByText("A colleague looks at it").waitFor()
+        await shop.page.getByRole("button", { name: "Approve" }).click()
+        await shop.page.getByText("Nothing waits.").waitFor()
+        await messages.getByText("RF-1043").waitFor()
+      })
     })
   )
 })
