@@ -29,9 +29,8 @@ const start = (customer: string, sessionId: string, input: string) =>
 /** A customer says something in a conversation, and waits for the answer. */
 const says = Effect.fnUntraced(function* (customer: string, session: string, input: string, expected: RegExp) {
   const { runId } = yield* start(customer, session, input)
-  const { agent, costUsd = 0, message } = yield* Runs.await(runId, { userId: customer })
+  const { agent, message } = yield* Runs.await(runId, { userId: customer })
   yield* expect(agent, message, expected)
-  return costUsd
 })
 
 /** Until the run asks a person. */
@@ -57,7 +56,6 @@ const paidBack = (expected: number) =>
 const monday = Effect.gen(function* () {
   yield* says("ada", "kettle", "Where is my order 1042?", /1042, a kettle, is shipped/)
   yield* says("ada", "kettle", "Answer in German from now on, please.", /Noted: German/)
-  yield* says("ada", "mugs", "Where is order 1045?", /Bestellung 1045/)
   yield* says("ada", "scarf", "I send order 1044 back, it is too short", /RT-1044/)
 
   // The order of somebody else looks like one that does not exist.
@@ -82,15 +80,13 @@ const tuesday = Effect.fnUntraced(function* (runId: string) {
     yield* staff.approve(id, "carla")
   }
   const { agent, message } = yield* Runs.await(runId, { userId: "ada" })
-  yield* expect(agent, message, /129.00 euros .*RF-1043/)
+  // Another conversation, and the language that the customer asked for in the first one.
+  yield* expect(agent, message, /129.00 euros sind unterwegs \(RF-1043\)/)
   yield* paidBack(12_900)
 
-  const cost = yield* says("ada", "kettle", "And a refund for order 1042?", /24.90 euros .*RF-1042/)
-  yield* paidBack(15_390)
-
-  // The next answer may cost half of that.
+  // From now on an answer may cost next to nothing.
   const control = yield* GovernanceControl.GovernanceControl
-  yield* control.reload({ ...(yield* control.config), maxRequestCost: cost / 2 })
+  yield* control.reload({ ...(yield* control.config), maxRequestCost: 0.001 })
   const over = yield* start("ada", "kettle", "Where is order 1043?")
   const refusal = yield* Runs.await(over.runId, { userId: "ada" }).pipe(
     Effect.as("an answer"),

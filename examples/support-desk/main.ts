@@ -12,9 +12,6 @@ import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { EvalReport, InMemoryExperimentStore } from "effect-lexigram/eval"
-import * as DeskServer from "./DeskServer.js"
-import * as SupportEvals from "./evals/SupportEvals.js"
 import * as Models from "./Models.js"
 import * as Story from "./Story.js"
 import * as SupportDesk from "./SupportDesk.js"
@@ -25,12 +22,15 @@ const story = Effect.gen(function* () {
 }).pipe(Effect.scoped)
 
 const evals = Effect.gen(function* () {
+  // Loaded by this command alone, as the server is by its own.
+  const SupportEvals = yield* Effect.promise(() => import("./evals/SupportEvals.js"))
   const results = yield* SupportEvals.run()
-  yield* Console.log(EvalReport.toMarkdown(yield* EvalReport.make(results)))
+  yield* Console.log(yield* SupportEvals.report(results))
   yield* SupportEvals.check(results)
-}).pipe(Effect.provide([SupportDesk.layerEvals(), InMemoryExperimentStore.layer]), Effect.provide(Models.layer))
+}).pipe(Effect.provide(SupportDesk.layerEvals()), Effect.provide(Models.layer))
 
 const serve = Effect.gen(function* () {
+  const DeskServer = yield* Effect.promise(() => import("./DeskServer.js"))
   const port = yield* Config.port("PORT").pipe(Config.withDefault(3000))
   const folder = yield* Config.string("SUPPORT_DESK_FOLDER").pipe(Config.withDefault(".support-desk"))
   const fileSystem = yield* FileSystem.FileSystem

@@ -18,7 +18,6 @@ import * as SupportDesk from "../../examples/support-desk/SupportDesk.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import * as Ids from "../../src/domain/Ids.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
-import * as InMemoryExperimentStore from "../../src/eval/record/InMemoryExperimentStore.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import * as PendingApprovals from "../../src/tool/approval/PendingApprovals.js"
 import * as Chromium from "../support/Chromium.js"
@@ -165,10 +164,7 @@ describe("support desk", () => {
       const failure = yield* Effect.flip(SupportEvals.check(careless))
       assert.strictEqual(failure._tag, "GateError")
       assert.include(failure.message, "money")
-    }).pipe(
-      Effect.provide([SupportDesk.layerEvals(), InMemoryExperimentStore.layer]),
-      Effect.provide(ScriptedModel.layer)
-    )
+    }).pipe(Effect.provide(SupportDesk.layerEvals()), Effect.provide(ScriptedModel.layer))
   )
 
   it.scopedLive("lets the shop approve, and no customer", () =>

@@ -4,7 +4,16 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { AgentExecutor } from "effect-lexigram"
-import { Dataset, Experiment, Gate, Scorer, Task, TextScorer } from "effect-lexigram/eval"
+import {
+  Dataset,
+  EvalReport,
+  Experiment,
+  Gate,
+  InMemoryExperimentStore,
+  Scorer,
+  Task,
+  TextScorer
+} from "effect-lexigram/eval"
 import type { MemoryStore } from "effect-lexigram/memory"
 import * as DeskAgents from "../DeskAgents.js"
 import * as Orders from "../Orders.js"
@@ -71,10 +80,13 @@ export const run = Effect.fnUntraced(function* (policy: DeskAgents.Policy = Desk
     variants: [task("desk", policy)],
     scorers: [says, money]
   })
-  return yield* Experiment.run(experiment, { id: `approval-above-${policy.approvalAbove}`, concurrency: 2 })
-})
+  return yield* Experiment.run(experiment, { id: "now", concurrency: 2 })
+}, Effect.provide(InMemoryExperimentStore.layer))
 
-/** Answers may differ in words. Money must be right in every case. */
-export const gate = { min: { says: 0.9, money: 1 }, maxCostUsd: 0.5 } satisfies Gate.Options
+type Results = Effect.Effect.Success<ReturnType<typeof run>>
 
-export const check = (results: Effect.Effect.Success<ReturnType<typeof run>>) => Gate.check(results, gate)
+/** As Markdown, without what the desk said. */
+export const report = (results: Results) => Effect.map(EvalReport.make(results), (made) => EvalReport.toMarkdown(made))
+
+/** Fails with a `GateError`. Answers may differ in words. Money must be right in every case. */
+export const check = (results: Results) => Gate.check(results, { min: { says: 0.9, money: 1 }, maxCostUsd: 0.5 })
