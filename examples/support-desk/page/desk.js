@@ -53,10 +53,10 @@ const follow = async (runId) => {
   const note = paragraph("tool", "…")
   const item = add("assistant", note)
   for (;;) {
-    const { response, run } = await api(`/v1/runs/${encodeURIComponent(runId)}`)
+    const { answer, run } = await api(`/v1/runs/${encodeURIComponent(runId)}`)
     if (run.state === "waiting") note.textContent = "A colleague looks at it …"
-    if (response !== undefined) {
-      item.replaceChildren(paragraph("text", response.error?.message ?? response.message))
+    if (answer !== undefined) {
+      item.replaceChildren(paragraph("text", answer.error?.message ?? answer.message))
       return
     }
     await pause()
