@@ -5,6 +5,7 @@
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import { examplePage, exampleProblems } from "./example-index.js"
 import { entryOf, filesBelow, flatEntries, folderOf, programs, root, rootModules, smallEntries } from "./layout.js"
 import { withMap } from "./pages.js"
 import { metadata, project } from "./project.js"
@@ -130,6 +131,8 @@ for (const [entry, names] of Object.entries(rootModules)) {
   }
 }
 
+problems.push(...exampleProblems())
+
 const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` })
 const exports = {
   ".": entry("index"),
@@ -170,6 +173,7 @@ if (problems.length === 0) {
     "src/index.ts",
     index(inRoot, (module) => `./${module.entry}/${module.path}.js`)
   )
+  emit("examples/README.md", examplePage())
   emit("ARCHITECTURE.md", withMap(Fs.readFileSync(Path.join(root, "ARCHITECTURE.md"), "utf8")))
   const { bugs: _bugs, homepage: _homepage, repository: _repository, ...rest } = manifest
   emit("package.json", `${JSON.stringify({ ...rest, exports, ...metadata(project) }, null, 2)}\n`)

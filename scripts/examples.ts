@@ -1,6 +1,7 @@
 /**
- * Runs every examples/*.ts and examples/strategies/*.ts in its own process: it must end by itself with code 0 and print
- * something. It gets no API key and no environment setting, so an example behaves the same everywhere.
+ * Runs every examples/*.ts, every examples/strategies/*.ts and the applications in folders, each in its own process: it
+ * must end by itself with code 0 and print something. It gets no API key and no environment setting, so an example
+ * behaves the same everywhere.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -26,11 +27,12 @@ const env = {
   LEXIGRAM_DEMO_FILE: Path.join(folder, "demo.db")
 }
 
-const run = async (file: string): Promise<Outcome> => {
+const run = async (example: string): Promise<Outcome> => {
   const started = performance.now()
+  const [file = "", ...options] = example.split(" ")
   const child = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", "--import", "tsx", Path.join("examples", file)],
+    ["--disable-warning=ExperimentalWarning", "--import", "tsx", Path.join("examples", file), ...options],
     {
       cwd: root,
       env,
@@ -65,8 +67,10 @@ const wanted = process.argv.slice(2)
 const strategies = Fs.readdirSync(Path.join(root, "examples", "strategies"))
   .filter((file) => file !== "sample.ts")
   .map((file) => `strategies/${file}`)
-const files = [...Fs.readdirSync(Path.join(root, "examples")), ...strategies]
-  .filter((file) => file.endsWith(".ts") && (wanted.length === 0 || wanted.some((part) => file.includes(part))))
+/** With the arguments that they end by. */
+const applications = ["support-desk/main.ts", "support-desk/main.ts --evals"]
+const files = [...Fs.readdirSync(Path.join(root, "examples")), ...strategies, ...applications]
+  .filter((file) => /\.ts(?: |$)/.test(file) && (wanted.length === 0 || wanted.some((part) => file.includes(part))))
   .sort()
 
 let failed = 0

@@ -277,7 +277,7 @@ export const updateTool = <F extends Fields, R = never>(
     /** Whose block is changed. Default: that of the user. */
     readonly namespaces?: MemoryNamespaces.MemoryNamespaces<R> | undefined
   } = {}
-): Tool.Tool<Patch<F>, string, never, MemoryStore.MemoryStore | R, MemoryToolError | RetrievalFailure> => {
+): Tool.Tool<Patch<F>, string, never, MemoryStore.MemoryStore | NoInfer<R>, MemoryToolError | RetrievalFailure> => {
   const { namespaces } = options
   const parameter = MemoryNamespaces.parameter(namespaces)
   const key = namespaceKey(block)

@@ -65,8 +65,17 @@ const bounded = (text: string, most: number, what: string): Effect.Effect<string
 
 type Handled<A, R> = Effect.Effect<A, MemoryToolError | RetrievalFailure, MemoryStore.MemoryStore | R>
 
-/** The type of a memory tool without its parameters. */
-type MemoryTool<P, A, R> = Tool.Tool<P, A, never, MemoryStore.MemoryStore | R, MemoryToolError | RetrievalFailure>
+/**
+ * The type of a memory tool without its parameters. Among the tools of an agent, `R` would otherwise be inferred from
+ * those of any tool.
+ */
+type MemoryTool<P, A, R> = Tool.Tool<
+  P,
+  A,
+  never,
+  MemoryStore.MemoryStore | NoInfer<R>,
+  MemoryToolError | RetrievalFailure
+>
 
 /** The name that results carry: none where only the user's own notes are found. */
 const labelIn = (options: Options<any>, { label }: MemoryNamespaces.Place): string | undefined =>
@@ -312,7 +321,7 @@ export const make = <R = never>(
     /** The model also changes these blocks (`MemoryBlock.updateTool`). Default none. */
     readonly blocks?: ReadonlyArray<MemoryBlock.MemoryBlock<any>> | undefined
   } = {}
-): ToolSet.ToolSet<never, MemoryStore.MemoryStore | R> =>
+): ToolSet.ToolSet<never, MemoryStore.MemoryStore | NoInfer<R>> =>
   ToolSet.make(
     remember(options),
     search(options),
