@@ -12,6 +12,7 @@ import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { StartingServer } from "effect-lexigram/http"
 import * as Models from "./Models.js"
 import * as Story from "./Story.js"
 import * as SupportDesk from "./SupportDesk.js"
@@ -27,7 +28,7 @@ const evals = Effect.gen(function* () {
   const results = yield* SupportEvals.run()
   yield* Console.log(yield* SupportEvals.report(results))
   yield* SupportEvals.check(results)
-}).pipe(Effect.provide(SupportDesk.layerEvals()), Effect.provide(Models.layer))
+}).pipe(Effect.provide(Layer.provideMerge(SupportDesk.layerEvals(), Models.layer)))
 
 const serve = Effect.gen(function* () {
   const DeskServer = yield* Effect.promise(() => import("./DeskServer.js"))
@@ -35,11 +36,11 @@ const serve = Effect.gen(function* () {
   const folder = yield* Config.string("SUPPORT_DESK_FOLDER").pipe(Config.withDefault(".support-desk"))
   const fileSystem = yield* FileSystem.FileSystem
   yield* fileSystem.makeDirectory(folder, { recursive: true })
-  yield* DeskServer.layer.pipe(
+  return yield* DeskServer.layer.pipe(
     Layer.tap(() => Effect.log(`The desk is at http://127.0.0.1:${port}`)),
     Layer.provide(SupportDesk.layer({ folder })),
     Layer.provide(Models.layer),
-    Layer.provide(NodeHttpServer.layer(() => createServer(), { port, host: "127.0.0.1" })),
+    Layer.provide(NodeHttpServer.layer(() => StartingServer.make(createServer()), { port, host: "127.0.0.1" })),
     Layer.launch
   )
 })

@@ -164,7 +164,7 @@ describe("support desk", () => {
       const failure = yield* Effect.flip(SupportEvals.check(careless))
       assert.strictEqual(failure._tag, "GateError")
       assert.include(failure.message, "money")
-    }).pipe(Effect.provide(SupportDesk.layerEvals()), Effect.provide(ScriptedModel.layer))
+    }).pipe(Effect.provide(Layer.provideMerge(SupportDesk.layerEvals(), ScriptedModel.layer)))
   )
 
   it.scopedLive("lets the shop approve, and no customer", () =>
