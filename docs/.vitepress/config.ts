@@ -1,10 +1,11 @@
 import { defineConfig } from "vitepress"
 import { slug } from "../../scripts/pages.js"
+import { project } from "../../scripts/project.js"
 import * as Llms from "../../scripts/site/Llms.js"
 import * as RepositoryLinks from "../../scripts/site/RepositoryLinks.js"
 import { subjects } from "../../scripts/site/Subjects.js"
 
-const { DOCS_BASE: base = "/", DOCS_REPOSITORY: repository } = process.env
+const { DOCS_BASE: base = "/" } = process.env
 
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M8 4v24h16" fill="none" stroke="#5672cd" stroke-width="5"/></svg>'
@@ -18,7 +19,7 @@ export default defineConfig({
   outDir: "../.site",
   markdown: {
     anchor: { slugify: slug },
-    config: (md) => RepositoryLinks.plugin(md, repository)
+    config: (md) => RepositoryLinks.plugin(md, project && `${project.repository}/blob/main`)
   },
   themeConfig: {
     nav: [

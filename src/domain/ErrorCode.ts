@@ -237,9 +237,7 @@ export const fields = <const Code extends ErrorCode>(code: Code) => ({
  * @category accessors
  */
 export const urlOf = (code: string, documentation: string | undefined = Version.documentation): string | undefined =>
-  documentation === undefined
-    ? undefined
-    : `${documentation.replace(/\/$/, "")}/reference-errors#${code.toLowerCase().replaceAll("_", "-")}`
+  documentation === undefined ? undefined : `${documentation.replace(/\/$/, "")}/reference-errors#${code.toLowerCase()}`
 
 type ErrorClass = new (...args: ReadonlyArray<any>) => Error & { readonly hint?: unknown; readonly code?: unknown }
 

@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import { vi } from "vitest"
 import { root } from "../../scripts/layout.js"
+import { slug } from "../../scripts/pages.js"
 import { metadata } from "../../scripts/project.js"
 import * as ErrorCode from "../../src/domain/ErrorCode.js"
 
@@ -14,10 +15,7 @@ describe("the page of an error", () => {
     for (const code of Object.keys(ErrorCode.table)) {
       assert.include(page, `\n### ${code}\n`)
       const url = ErrorCode.urlOf(code, "https://docs.example/lexigram/")
-      assert.strictEqual(
-        url,
-        `https://docs.example/lexigram/reference-errors#${code.toLowerCase().replaceAll("_", "-")}`
-      )
+      assert.strictEqual(url, `https://docs.example/lexigram/reference-errors#${slug(code)}`)
     }
     assert.isUndefined(ErrorCode.urlOf("LEX_ERR_AGT_112"))
   })
@@ -30,7 +28,7 @@ describe("the page of an error", () => {
     const error = new ApprovalError({ reason: "unknown", message: "Gone", hint: "Ask again" })
     assert.include(
       Cause.pretty(Cause.fail(error)),
-      "ApprovalError: Gone\n    hint: Ask again\n    see: https://docs.example/reference-errors#lex-err-agt-112\n"
+      "ApprovalError: Gone\n    hint: Ask again\n    see: https://docs.example/reference-errors#lex_err_agt_112\n"
     )
     assert.strictEqual(error.message, "Gone")
   })

@@ -156,8 +156,7 @@ const isAsked = Schema.is(Asked)
 const MOST_ASKED = 16_384
 
 /**
- * What a request asks for, as the record of its run has it; none if it asks for nothing, for too much, or for settings
- * that are not valid, with which the run fails.
+ * What a request asks for, as the record of its run has it; none if it asks for nothing, or for too much.
  *
  * @internal
  */
