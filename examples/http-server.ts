@@ -15,7 +15,7 @@ import * as Stream from "effect/Stream"
 import { Agent, Agents, RunLog, Steering, Tool } from "effect-lexigram"
 import { InMemoryRunStore, LocalRuns } from "effect-lexigram/agent"
 import { Ids } from "effect-lexigram/domain"
-import { AgentServer, Authentication, StartingServer } from "effect-lexigram/http"
+import { AgentServer, Authentication, GracefulServer } from "effect-lexigram/http"
 import { AgentClient } from "effect-lexigram/http/client"
 import { TestModel } from "effect-lexigram/testing"
 import { PendingApprovals } from "effect-lexigram/tool"
@@ -49,7 +49,7 @@ const callers = Authentication.layerApiKeys({ keys: [{ key, identity: { userId: 
 
 const server = AgentServer.layer({ agents }).pipe(
   Layer.provide([runs, callers]),
-  Layer.provideMerge(NodeHttpServer.layer(() => StartingServer.make(createServer()), { port: 0, host: "127.0.0.1" }))
+  Layer.provideMerge(NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" }))
 )
 
 const program = Effect.gen(function* () {

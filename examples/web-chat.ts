@@ -11,7 +11,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { StartingServer } from "effect-lexigram/http"
+import { GracefulServer } from "effect-lexigram/http"
 import { TestModel } from "effect-lexigram/testing"
 import * as WebChat from "./web-chat/server.js"
 
@@ -32,7 +32,7 @@ const serves = process.argv.includes("--serve")
 const server = WebChat.layer.pipe(
   Layer.provide(model),
   Layer.provideMerge(
-    NodeHttpServer.layer(() => StartingServer.make(createServer()), { port: serves ? 3000 : 0, host: "127.0.0.1" })
+    NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: serves ? 3000 : 0, host: "127.0.0.1" })
   )
 )
 

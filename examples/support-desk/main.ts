@@ -12,7 +12,7 @@ import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { StartingServer } from "effect-lexigram/http"
+import { GracefulServer } from "effect-lexigram/http"
 import * as Models from "./Models.js"
 import * as Story from "./Story.js"
 import * as SupportDesk from "./SupportDesk.js"
@@ -40,7 +40,7 @@ const serve = Effect.gen(function* () {
     Layer.tap(() => Effect.log(`The desk is at http://127.0.0.1:${port}`)),
     Layer.provide(SupportDesk.layer({ folder })),
     Layer.provide(Models.layer),
-    Layer.provide(NodeHttpServer.layer(() => StartingServer.make(createServer()), { port, host: "127.0.0.1" })),
+    Layer.provide(NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port, host: "127.0.0.1" })),
     Layer.launch
   )
 })

@@ -127,7 +127,7 @@ export * as SessionToken from "./session/SessionToken.js"
  *
  * @since 0.1.0
  */
-export * as StartingServer from "./request/StartingServer.js"
+export * as GracefulServer from "./request/GracefulServer.js"
 
 /**
  * The endpoints of chats of AI SDK UI: what `DefaultChatTransport` of `ai` 6 and 7 sends to them.

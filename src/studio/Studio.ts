@@ -136,7 +136,7 @@ const linkedTo = ({ announce, secret, userId }: Links) =>
  * ```ts
  * import { NodeContext, NodeHttpServer } from "@effect/platform-node"
  * import { Agent } from "effect-lexigram"
- * import { Authentication, StartingServer } from "effect-lexigram/http"
+ * import { Authentication, GracefulServer } from "effect-lexigram/http"
  * import { Studio } from "effect-lexigram/studio"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
@@ -148,7 +148,7 @@ const linkedTo = ({ announce, secret, userId }: Links) =>
  *
  * const server = Studio.layer({ agents, links: { announce } }).pipe(
  *   Layer.provide([Authentication.layerAnonymous, NodeContext.layer]),
- *   Layer.provide(NodeHttpServer.layer(() => StartingServer.make(createServer()), { host: "127.0.0.1", port: 3000 }))
+ *   Layer.provide(NodeHttpServer.layer(() => GracefulServer.make(createServer()), { host: "127.0.0.1", port: 3000 }))
  * )
  * ```
  */

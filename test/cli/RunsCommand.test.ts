@@ -10,7 +10,7 @@ import { Agent, Ids, type LlmClient, Tool } from "effect-lexigram"
 import { Runs } from "effect-lexigram/agent"
 import { Application } from "effect-lexigram/application"
 import { CliConfig } from "effect-lexigram/cli"
-import { AgentServer, Authentication } from "effect-lexigram/http"
+import { AgentServer, Authentication, GracefulServer } from "effect-lexigram/http"
 import { TestModel } from "effect-lexigram/testing"
 import * as Commands from "../support/Commands.js"
 
@@ -105,7 +105,9 @@ describe("lexigram runs", () => {
               Effect.succeedSome({ userId: Ids.UserId.make(Redacted.value(token) === key ? "ann" : "bob") })
           })
         ]),
-        Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" }))
+        Layer.provideMerge(
+          NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" })
+        )
       )
       const context = yield* Layer.build(server)
       const url = yield* Effect.provide(HttpServer.addressFormattedWith(Effect.succeed), context)

@@ -18,6 +18,7 @@ import * as SupportDesk from "../../examples/support-desk/SupportDesk.js"
 import * as Runs from "../../src/agent/runs/Runs.js"
 import * as Ids from "../../src/domain/Ids.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
+import * as GracefulServer from "../../src/http/request/GracefulServer.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import * as PendingApprovals from "../../src/tool/approval/PendingApprovals.js"
 import * as Chromium from "../support/Chromium.js"
@@ -69,7 +70,7 @@ const served = Effect.flatMap(folder, (folder) =>
     Layer.provideMerge(SupportDesk.layer({ folder })),
     Layer.provide(ScriptedModel.layer),
     Layer.provide(Layer.setConfigProvider(tokens)),
-    Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
+    Layer.provideMerge(NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" })),
     Layer.build
   )
 )

@@ -6,6 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as WebChat from "../../examples/web-chat/server.js"
+import * as GracefulServer from "../../src/http/request/GracefulServer.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Chromium from "../support/Chromium.js"
 import * as StagedModel from "../support/StagedModel.js"
@@ -14,7 +15,7 @@ import * as StagedModel from "../support/StagedModel.js"
 const served = (answers: StagedModel.Answers) =>
   WebChat.layer.pipe(
     Layer.provide(Layer.succeed(LlmClient.LlmClient, StagedModel.make(answers))),
-    Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
+    Layer.provideMerge(NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" })),
     Layer.build,
     Effect.flatMap((context) => Effect.provide(HttpServer.addressFormattedWith(Effect.succeed), context))
   )

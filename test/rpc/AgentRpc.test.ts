@@ -17,6 +17,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import { ApiError } from "../../src/http/api/ApiError.js"
+import * as GracefulServer from "../../src/http/request/GracefulServer.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as AgentRpc from "../../src/rpc/AgentRpc.js"
 import * as AgentRpcServer from "../../src/rpc/AgentRpcServer.js"
@@ -37,7 +38,7 @@ const asUser = (name: string) => RpcClient.withHeaders({ authorization: `Bearer 
 /** A server on loopback, and a client of it. */
 const connect = (protocol: Protocol, { agents = [helper], limits, permits, ...setup }: Setup = {}) =>
   Effect.gen(function* () {
-    const http = NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })
+    const http = NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" })
     const transport =
       protocol === "http"
         ? RpcServer.layerProtocolHttp({ path: "/rpc" })

@@ -18,6 +18,7 @@ import type * as Runs from "../../src/agent/runs/Runs.js"
 import { UserId } from "../../src/domain/Ids.js"
 import * as AgentServer from "../../src/http/api/AgentServer.js"
 import * as Authentication from "../../src/http/api/Authentication.js"
+import * as GracefulServer from "../../src/http/request/GracefulServer.js"
 import type * as RunWebhooks from "../../src/http/webhook/RunWebhooks.js"
 import type * as ModelRouter from "../../src/llm/ModelRouter.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
@@ -162,7 +163,7 @@ export const start = (setup: Setup) =>
     } = setup
     const all = services(setup)
     const seen = without === undefined ? all : (Layer.map(all, Context.omit(without)) as typeof all)
-    const http = NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })
+    const http = NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" })
     const layer = AgentServer.layer({ ...options, agents }).pipe(
       Layer.provideMerge(Layer.merge(http, Layer.provideMerge(Layer.merge(webhooks, push), seen)))
     )

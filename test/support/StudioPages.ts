@@ -17,7 +17,7 @@ import { root } from "../../scripts/layout.js"
 import type { UserId } from "../../src/domain/Ids.js"
 import type * as AgentServer from "../../src/http/api/AgentServer.js"
 import * as Authentication from "../../src/http/api/Authentication.js"
-import * as StartingServer from "../../src/http/request/StartingServer.js"
+import * as GracefulServer from "../../src/http/request/GracefulServer.js"
 import * as Studio from "../../src/studio/Studio.js"
 import * as AgentServers from "./AgentServers.js"
 import type { Opened } from "./Chromium.js"
@@ -77,7 +77,7 @@ export const serve = (setup: Setup): Effect.Effect<Server, never, Scope.Scope> =
         ]),
         Layer.provideMerge(
           NodeHttpServer.layer(
-            () => StartingServer.make(createServer()),
+            () => GracefulServer.make(createServer()),
             socket === undefined ? { port, host: "127.0.0.1" } : { path: socket }
           )
         )
@@ -113,6 +113,7 @@ const shoot = async (page: Page, name: string, width: number, scheme: "light" | 
 /** Pictures of what is shown: light and dark, wide, and light and narrow. */
 export const picture = (page: Page, name: string): Effect.Effect<void> =>
   Effect.promise(async () => {
+    if (process.env.STUDIO_PICTURES === undefined) return
     Fs.mkdirSync(pictures, { recursive: true })
     await shoot(page, name, 1280, "dark")
     await shoot(page, name, 360, "light")

@@ -16,7 +16,7 @@ import * as Option from "effect/Option"
 import * as ExperimentStore from "../../eval/record/ExperimentStore.js"
 import * as AgentServer from "../../http/api/AgentServer.js"
 import * as Authentication from "../../http/api/Authentication.js"
-import * as StartingServer from "../../http/request/StartingServer.js"
+import * as GracefulServer from "../../http/request/GracefulServer.js"
 import * as Studio from "../../studio/Studio.js"
 import type * as CliConfig from "../config/CliConfig.js"
 import { CliError } from "../config/CliError.js"
@@ -67,7 +67,7 @@ const linksOf = (application: CliConfig.Options) =>
 
 const listening = (address: { readonly host: string; readonly port: number }) =>
   Layer.catchAll(
-    NodeHttpServer.layer(() => StartingServer.make(createServer()), address),
+    NodeHttpServer.layer(() => GracefulServer.make(createServer()), address),
     ({ cause }) => Layer.fail(cannotListen(address.host, address.port, cause))
   )
 

@@ -43,7 +43,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { AgentServer, Authentication, StartingServer } from "effect-lexigram/http"
+import { AgentServer, Authentication, GracefulServer } from "effect-lexigram/http"
 import { agents, layer } from "./Application.js"
 import * as Page from "./Page.js"
 
@@ -61,7 +61,7 @@ const serve = ({ model, port }: { readonly model: string; readonly port: number 
     Layer.provide(Page.layer),
     Layer.provide([layer(model), Authentication.layerAnonymous]),
     Layer.tap(() => Effect.log("The chat is at http://127.0.0.1:" + port)),
-    Layer.provide(NodeHttpServer.layer(() => StartingServer.make(createServer()), { port, host: "127.0.0.1" }))
+    Layer.provide(NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port, host: "127.0.0.1" }))
   )
 
 NodeRuntime.runMain(Layer.launch(Layer.unwrapEffect(Effect.map(settings, serve))))
@@ -76,7 +76,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Application } from "effect-lexigram/application"
-import { AgentServer, Authentication, StartingServer } from "effect-lexigram/http"
+import { AgentServer, Authentication, GracefulServer } from "effect-lexigram/http"
 import { TestModel } from "effect-lexigram/testing"
 import { agents } from "../src/Application.js"
 import * as Page from "../src/Page.js"
@@ -88,7 +88,7 @@ const server = AgentServer.layer({ agents }).pipe(
   Layer.provide([application, Authentication.layerAnonymous]),
   Layer.provideMerge(HttpServer.layerTestClient),
   Layer.provide(FetchHttpClient.layer),
-  Layer.provideMerge(NodeHttpServer.layer(() => StartingServer.make(createServer()), { port: 0, host: "127.0.0.1" }))
+  Layer.provideMerge(NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" }))
 )
 
 describe("chat", () => {

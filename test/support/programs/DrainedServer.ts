@@ -15,6 +15,7 @@ import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as RunStore from "../../../src/agent/record/RunStore.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as AgentServer from "../../../src/http/api/AgentServer.js"
+import * as GracefulServer from "../../../src/http/request/GracefulServer.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as AgentServers from "../AgentServers.js"
 import * as Programs from "../Programs.js"
@@ -36,7 +37,7 @@ Programs.main<Record<string, never>>(
             )
         })
       }
-      const http = NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })
+      const http = NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" })
       const scope = yield* Scope.make()
       const context = yield* AgentServer.layer(setup).pipe(
         Layer.provideMerge(Layer.merge(http, AgentServers.services(setup))),

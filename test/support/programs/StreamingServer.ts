@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import * as AgentServer from "../../../src/http/api/AgentServer.js"
+import * as GracefulServer from "../../../src/http/request/GracefulServer.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import * as AgentServers from "../AgentServers.js"
 import * as Programs from "../Programs.js"
@@ -66,7 +67,7 @@ Programs.main<Input>(({ hear, input, say }) =>
         runs: { maxRunning: input.streams },
         limits: { requestsPerMinute: 10_000_000, maxStreams: input.streams }
       }
-      const http = NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })
+      const http = NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" })
       const context = yield* Layer.build(
         AgentServer.layer(setup).pipe(Layer.provideMerge(Layer.merge(http, AgentServers.services(setup))))
       )
