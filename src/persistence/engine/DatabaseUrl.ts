@@ -79,8 +79,8 @@ const server = (tag: "Postgres" | "Redis", text: string): Either.Either<Database
 }
 
 /**
- * Reads `sqlite:data/agents.db`, `sqlite::memory:`, `file:///data/agents.db`, `postgres://`, `postgresql://`, `redis://`,
- * `rediss://` and `memory:`. Connects to nothing. The error never contains the URL.
+ * Reads `sqlite:data/agents.db`, `sqlite::memory:`, `file:///data/agents.db`, `postgres://`, `postgresql://`,
+ * `redis://`, `rediss://` and `memory:`. Connects to nothing. The error never contains the URL.
  *
  * @since 0.1.0
  * @category constructors
