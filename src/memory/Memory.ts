@@ -105,6 +105,17 @@ export const layerDisabled = (config: MemoryConfig.MemoryConfig): Layer.Layer<Ou
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Memory } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const forget = (ownerId: string) => Effect.flatMap(Memory.Memory, (memory) => memory.forget(ownerId))
+ *
+ * // An installation that remembers nothing has nothing to delete.
+ * const program = forget("ada").pipe(Effect.provide(Memory.layerNoop))
+ * // { entries: 0, facts: 0, procedures: 0 }
+ * ```
  */
 export const layerNoop: Layer.Layer<Out> = layerDisabled({ ...MemoryConfig.defaults, enabled: false })
 

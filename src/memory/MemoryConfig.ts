@@ -295,6 +295,16 @@ const check = (options: Options | undefined): Either.Either<MemoryConfig, Readon
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { MemoryConfig } from "effect-lexigram/memory"
+ * import * as Either from "effect/Either"
+ *
+ * const config = MemoryConfig.make({ ttlSeconds: 604_800, working: { maxRecentTurns: 10 } })
+ *
+ * const turns = Either.map(config, ({ working }) => working.maxRecentTurns)
+ * // right(10); `MemoryConfig.make({ ttlSeconds: -1 })` is a left that names `ttlSeconds`
+ * ```
  */
 export const make = (options?: Options | undefined): Either.Either<MemoryConfig, MemorySystemError> =>
   Either.mapLeft(

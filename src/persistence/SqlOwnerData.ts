@@ -28,6 +28,29 @@ import * as SqlSessionStore from "./session/SqlSessionStore.js"
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import {
+ *   OwnerData,
+ *   SqlFactStore,
+ *   SqliteClient,
+ *   SqlMemoryStore,
+ *   SqlOwnerData,
+ *   SqlSessionStore
+ * } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Everything that is kept of Ada is removed; the result is the number of items of each part.
+ * const program = Effect.gen(function* () {
+ *   const data = yield* OwnerData.OwnerData
+ *   return yield* data.erase(Ids.UserId.make("ada"))
+ * }).pipe(
+ *   Effect.provide(SqlOwnerData.layer),
+ *   Effect.provide([SqlSessionStore.layerMigrated, SqlMemoryStore.layerMigrated(), SqlFactStore.layerMigrated()]),
+ *   Effect.provide(SqliteClient.layer({ file: "agents.db" }))
+ * )
+ * ```
  */
 export const layer: Layer.Layer<
   OwnerData,

@@ -164,6 +164,16 @@ const check = FlatConfig.checking(SessionConfig, defaults)
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { SessionConfig } from "effect-lexigram/session"
+ * import * as Either from "effect/Either"
+ *
+ * const config = SessionConfig.make({ sessionTtl: 3_600, maxTurnsPerSession: 200 })
+ *
+ * const issues = Either.map(config, (config) => SessionConfig.validateForEnvironment(config, "production"))
+ * // An error of `backend`: sessions in the memory of a process are lost when it ends.
+ * ```
  */
 export const make = (options?: Options | undefined): Either.Either<SessionConfig, SessionConfigurationError> =>
   Either.mapLeft(

@@ -261,6 +261,16 @@ export const make = (options?: Options): Effect.Effect<MemoryStore.Service, neve
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { CacheBackend } from "effect-lexigram"
+ * import { CacheMemoryStore } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * const store = CacheMemoryStore.layer({ prefix: "desk", ttl: "7 days" }).pipe(
+ *   Layer.provide(CacheBackend.layerMemory({ capacity: 10_000 }))
+ * )
+ * ```
  */
 export const layer = (options?: Options): Layer.Layer<MemoryStore.MemoryStore, never, CacheBackend> =>
   Layer.effect(MemoryStore.MemoryStore, make(options))

@@ -70,6 +70,20 @@ export class ConsolidationScheduler extends Context.Tag("effect-lexigram/memory/
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { ConsolidationScheduler } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const scheduler = yield* ConsolidationScheduler.ConsolidationScheduler
+ *   const { failed, owners } = yield* scheduler.runOnce
+ *   yield* Effect.log(`${owners} owners consolidated, ${failed} failed`)
+ * })
+ *
+ * // In tests of the program nothing is consolidated.
+ * const test = program.pipe(Effect.provide(ConsolidationScheduler.layerNoop))
+ * ```
  */
 export const layerNoop: Layer.Layer<ConsolidationScheduler> = Layer.succeed(ConsolidationScheduler, {
   runOnce: Effect.map(Clock.currentTimeMillis, (startedAt) => ({

@@ -174,6 +174,22 @@ const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options 
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import {
+ *   DefaultConsolidationScheduler,
+ *   DefaultMemoryConsolidator,
+ *   InMemoryMemoryStore,
+ *   LastConsolidation,
+ *   SemanticMemory
+ * } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * const scheduler = DefaultConsolidationScheduler.layer({ interval: "6 hours", jitter: 0.2 }).pipe(
+ *   Layer.provide(DefaultMemoryConsolidator.layer({ facts: "none" })),
+ *   Layer.provide([InMemoryMemoryStore.layer(), SemanticMemory.layerNoop, LastConsolidation.layerMemory])
+ * )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

@@ -102,6 +102,23 @@ export const make = <R = never>(
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import {
+ *   DefaultMemoryConsolidator,
+ *   InMemoryMemoryStore,
+ *   MemoryConsolidator,
+ *   SemanticMemory
+ * } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * // What would be done for Ada, without doing it.
+ * const program = MemoryConsolidator.MemoryConsolidator.pipe(
+ *   Effect.flatMap((consolidator) => consolidator.consolidate({ ownerId: "ada", dryRun: true })),
+ *   Effect.provide(DefaultMemoryConsolidator.layer({ ageThreshold: "7 days", facts: "none" })),
+ *   Effect.provide([InMemoryMemoryStore.layer(), SemanticMemory.layerNoop])
+ * )
+ * ```
  */
 export const layer = <R = never>(
   options?: Options<R> | undefined

@@ -58,6 +58,17 @@ const decode = (text: string): Option.Option<number> => {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { CacheBackend } from "effect-lexigram"
+ * import { DefaultMemory, LastConsolidation } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // A restart does not consolidate again before the interval is over, if the cache outlives the process.
+ * const memory = DefaultMemory.layer({
+ *   lastConsolidation: LastConsolidation.layerCache().pipe(Layer.provide(CacheBackend.layerMemory()))
+ * })
+ * ```
  */
 export const layerCache = (options?: {
   /** Default `memory:last-consolidation`. */

@@ -158,5 +158,19 @@ export const noop: Service = {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { MemoryConsolidator } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const tidy = Effect.gen(function* () {
+ *   const consolidator = yield* MemoryConsolidator.MemoryConsolidator
+ *   const { entriesPruned } = yield* consolidator.consolidate({ ownerId: "ada" })
+ *   return entriesPruned
+ * })
+ *
+ * // In tests of the program nothing is removed.
+ * const test = tidy.pipe(Effect.provide(MemoryConsolidator.layerNoop))
+ * ```
  */
 export const layerNoop: Layer.Layer<MemoryConsolidator> = Layer.succeed(MemoryConsolidator, noop)

@@ -120,6 +120,23 @@ const plan = (batch: Batch, options: Options | undefined): ReadonlyArray<Group> 
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import {
+ *   ConsolidationStrategies,
+ *   DefaultEpisodicCompressor,
+ *   DefaultMemory,
+ *   SummarizeStrategy
+ * } from "effect-lexigram/memory"
+ *
+ * const memory = DefaultMemory.layer({
+ *   compressor: DefaultEpisodicCompressor.layerExtractive,
+ *   strategies: [
+ *     ConsolidationStrategies.deduplication(),
+ *     SummarizeStrategy.make({ groupBy: "session", minEntries: 10, maxTokens: 150 })
+ *   ]
+ * })
+ * ```
  */
 export const make = (options?: Options | undefined): ConsolidationStrategy<EpisodicCompressor> => ({
   name: "summarize",

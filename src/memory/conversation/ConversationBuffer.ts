@@ -68,6 +68,19 @@ const sameTools = (a: MemoryEntry, b: MemoryEntry): boolean => {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Ids, TokenCounter } from "effect-lexigram"
+ * import { ConversationBuffer, MemoryEntry } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const buffer = yield* ConversationBuffer.make({ maxTurns: 10, maxTokens: 2_000 })
+ *   const entry = { ownerId: "ada", role: "user", timestamp: 0 } as const
+ *   yield* buffer.add(MemoryEntry.make({ ...entry, id: Ids.EntryId.make("1"), content: "My desk is in room 4." }))
+ *   return { entries: yield* buffer.entries, tokens: yield* buffer.tokens }
+ * }).pipe(Effect.provide(TokenCounter.layerApproximate()))
+ * ```
  */
 export const make = (options?: Options | undefined): Effect.Effect<ConversationBuffer, never, TokenCounter> =>
   Effect.map(TokenCounter, (counter) => {

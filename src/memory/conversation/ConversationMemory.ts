@@ -120,6 +120,19 @@ const sequenceOf = (id: string): number | undefined => {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { ConversationMemory, InMemoryMemoryStore } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const sessionId = Ids.SessionId.make("support-17")
+ *   const conversation = yield* ConversationMemory.fromStore({ ownerId: "ada", sessionId, maxMessages: 50 })
+ *   yield* conversation.addMessage({ role: "user", content: "Where is my parcel?" })
+ *   return yield* conversation.getMessages
+ * }).pipe(Effect.provide(InMemoryMemoryStore.layer()))
+ * ```
  */
 export const fromStore = (options: {
   readonly ownerId: string

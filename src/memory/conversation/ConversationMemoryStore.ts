@@ -100,6 +100,22 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { ConversationMemoryStore, InMemoryMemoryStore } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const store = ConversationMemoryStore.layer({ maxPerSession: 200 }).pipe(Layer.provide(InMemoryMemoryStore.layer()))
+ *
+ * const newest = ConversationMemoryStore.ConversationMemoryStore.pipe(
+ *   Effect.flatMap((store) =>
+ *     store.getSessionEntries({ ownerId: "ada", sessionId: Ids.SessionId.make("support-17"), n: 20 })
+ *   ),
+ *   Effect.provide(store)
+ * )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

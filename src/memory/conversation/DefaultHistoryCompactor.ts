@@ -207,8 +207,26 @@ export const make = (
   })
 
 /**
+ * Requires the counter of the model that reads the history, and a router with the model that writes summaries.
+ *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, TokenCounter } from "effect-lexigram"
+ * import { DefaultHistoryCompactor } from "effect-lexigram/memory"
+ * import { CompactedSessionHistory, Sessions } from "effect-lexigram/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Half of the 8,000 tokens stay verbatim; earlier turns become a summary of at most 300.
+ * const history = CompactedSessionHistory.layer({ tokenBudget: 8_000 }).pipe(
+ *   Layer.provide(DefaultHistoryCompactor.layer({ summaryTokens: 300 }))
+ * )
+ *
+ * const tokens = TokenCounter.layer({ model: "gpt-4o" })
+ *
+ * const agents = Agents.layerWith({ sessions: Sessions.layer(), history, tokens })
+ * ```
  */
 export const layer = (
   options?: Options | undefined

@@ -120,6 +120,20 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { EntityMemoryStore, InMemoryMemoryStore } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const store = EntityMemoryStore.layer().pipe(Layer.provide(InMemoryMemoryStore.layer()))
+ *
+ * // Every entry that mentions her full name, newest first.
+ * const program = EntityMemoryStore.EntityMemoryStore.pipe(
+ *   Effect.flatMap((store) => store.getByEntity({ ownerId: "ada", entity: "Anna Smith", n: 5 })),
+ *   Effect.provide(store)
+ * )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

@@ -174,6 +174,18 @@ export const make = (
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { TokenCounter } from "effect-lexigram"
+ * import { DefaultEpisodicCompressor, InMemoryMemoryStore, SummaryMemoryStore } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // At 40 entries of a session the oldest 20 become one summary.
+ * const store = SummaryMemoryStore.layer({ compressThreshold: 40, compressBatch: 20 }).pipe(
+ *   Layer.provide([InMemoryMemoryStore.layer(), DefaultEpisodicCompressor.layerExtractive]),
+ *   Layer.provide(TokenCounter.layerApproximate())
+ * )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

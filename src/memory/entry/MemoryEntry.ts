@@ -76,6 +76,20 @@ export interface MemoryEntry extends Schema.Schema.Type<typeof MemoryEntry> {}
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { MemoryEntry, MemoryStore } from "effect-lexigram/memory"
+ * import * as Clock from "effect/Clock"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const store = yield* MemoryStore.MemoryStore
+ *   const timestamp = yield* Clock.currentTimeMillis
+ *   const note = { ownerId: "ada", role: "user", content: "I am allergic to nuts.", importance: 0.9 } as const
+ *   yield* store.store(MemoryEntry.make({ ...note, id: Ids.EntryId.make("allergy"), timestamp }))
+ * })
+ * ```
  */
 export const make: (fields: Schema.Struct.Constructor<typeof MemoryEntry.fields>) => MemoryEntry = (fields) =>
   MemoryEntry.make(fields)

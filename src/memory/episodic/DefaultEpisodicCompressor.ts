@@ -84,6 +84,23 @@ export const make = <R = never>(
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { TokenCounter } from "effect-lexigram"
+ * import { DefaultEpisodicCompressor } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * // What the user said, without a model.
+ * const compressor = DefaultEpisodicCompressor.layer((entries) =>
+ *   Effect.succeed(
+ *     entries
+ *       .filter(({ role }) => role === "user")
+ *       .map(({ content }) => `The user said: ${content}`)
+ *       .join("\n")
+ *   )
+ * ).pipe(Layer.provide(TokenCounter.layerApproximate()))
+ * ```
  */
 export const layer = <R = never>(
   write: Write<R>

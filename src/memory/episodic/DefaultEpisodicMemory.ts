@@ -204,6 +204,24 @@ const compress = Effect.fnUntraced(function* (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { TokenCounter } from "effect-lexigram"
+ * import {
+ *   DefaultEpisodicCompressor,
+ *   DefaultEpisodicMemory,
+ *   EpisodicMemory,
+ *   InMemoryMemoryStore
+ * } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = EpisodicMemory.EpisodicMemory.pipe(
+ *   Effect.flatMap((memory) => memory.recall({ ownerId: "ada", query: "Which room is my desk in?" })),
+ *   Effect.provide(DefaultEpisodicMemory.layer({ defaultTopK: 5, relevanceWeight: 0.8 })),
+ *   Effect.provide([InMemoryMemoryStore.layer(), DefaultEpisodicCompressor.layerExtractive]),
+ *   Effect.provide(TokenCounter.layerApproximate())
+ * )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

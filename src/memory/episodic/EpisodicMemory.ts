@@ -87,5 +87,23 @@ export const noop: Service = {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { TokenCounter } from "effect-lexigram"
+ * import { DefaultWorkingMemory, EpisodicMemory, ProceduralMemory, SemanticMemory } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Working memory that only knows facts.
+ * const facts = (semantic: Layer.Layer<SemanticMemory.SemanticMemory>) =>
+ *   DefaultWorkingMemory.layer({
+ *     episodicFraction: 0,
+ *     recentTurnsFraction: 0,
+ *     semanticFraction: 1,
+ *     toolDescriptionsFraction: 0
+ *   }).pipe(
+ *     Layer.provide([semantic, EpisodicMemory.layerNoop, ProceduralMemory.layerNoop]),
+ *     Layer.provide(TokenCounter.layerApproximate())
+ *   )
+ * ```
  */
 export const layerNoop: Layer.Layer<EpisodicMemory> = Layer.succeed(EpisodicMemory, noop)

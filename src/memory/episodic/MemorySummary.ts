@@ -108,6 +108,22 @@ const mean = (values: ReadonlyArray<number>): number => {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { MemoryConsolidator, MemorySummary } from "effect-lexigram/memory"
+ * import * as Array from "effect/Array"
+ * import * as Effect from "effect/Effect"
+ *
+ * // A strategy that replaces the aged notes of an owner by a line with their number.
+ * const headline: MemoryConsolidator.ConsolidationStrategy = {
+ *   name: "headline",
+ *   propose: ({ entries }) => {
+ *     if (!Array.isNonEmptyReadonlyArray(entries) || entries.length < 2) return Effect.succeed({})
+ *     const summary = MemorySummary.make({ entries, content: `${entries.length} notes` })
+ *     return Effect.succeed({ replace: [{ summary, ids: entries.map(({ id }) => id) }] })
+ *   }
+ * }
+ * ```
  */
 export const make = (options: { readonly entries: NonEmptyReadonlyArray<Entry>; readonly content: string }): Entry => {
   const entries = options.entries.toSorted(EntryGroups.order) as [Entry, ...Array<Entry>]

@@ -148,6 +148,20 @@ const assertFacts = (
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { DefaultFactStore, FactBackend, FactStore } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // A store of facts on a backend of one's own. An address has one value at a time, everything else any number.
+ * const layerOn = (backend: FactBackend.FactBackend): Layer.Layer<FactStore.FactStore> =>
+ *   Layer.succeed(
+ *     FactStore.FactStore,
+ *     DefaultFactStore.fromBackend(backend, {
+ *       cardinality: (predicate) => (predicate === "lives in" ? "one" : "many")
+ *     })
+ *   )
+ * ```
  */
 export const fromBackend = (given: FactBackend.FactBackend, options?: Options | undefined): Service => {
   const backend = options?.wrapBackend?.(given) ?? given

@@ -210,5 +210,19 @@ const noop: Service = {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { FactStore } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const move = Effect.gen(function* () {
+ *   const facts = yield* FactStore.FactStore
+ *   yield* facts.assert("ada", [{ subject: "Anna", predicate: "lives in", object: "Ghent" }])
+ *   return yield* facts.query("ada", { entity: "Anna" })
+ * })
+ *
+ * // In tests of the program nothing is kept: the result is empty.
+ * const test = move.pipe(Effect.provide(FactStore.layerNoop))
+ * ```
  */
 export const layerNoop: Layer.Layer<FactStore> = Layer.succeed(FactStore, noop)

@@ -29,5 +29,18 @@ export const make = (options?: Options | undefined): Effect.Effect<Service> =>
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { FactStore, InMemoryFactStore } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const facts = yield* FactStore.FactStore
+ *   yield* facts.assert("ada", [{ subject: "Anna", predicate: "lives in", object: "Paris" }])
+ *   yield* facts.assert("ada", [{ subject: "Anna", predicate: "lives in", object: "Ghent" }])
+ *   return yield* facts.query("ada", { entity: "Anna", includeClosed: true })
+ * }).pipe(Effect.provide(InMemoryFactStore.layer()))
+ * // The fact about Paris ends when the one about Ghent begins.
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<FactStore> => Layer.effect(FactStore, make(options))

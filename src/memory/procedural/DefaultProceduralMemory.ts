@@ -209,6 +209,18 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultProceduralMemory, InMemoryMemoryStore, ProceduralMemory } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const procedures = yield* ProceduralMemory.ProceduralMemory
+ *   const steps = [{ tool: "find_order", parameters: ["orderId"] }]
+ *   yield* procedures.learn({ ownerId: "desk", task: "Refund the order 4711", steps, success: true })
+ *   return yield* procedures.recall({ ownerId: "desk", task: "Please refund the order 4712" })
+ * }).pipe(Effect.provide(DefaultProceduralMemory.layer({ capacity: 50 })), Effect.provide(InMemoryMemoryStore.layer()))
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<ProceduralMemory, never, MemoryStore.MemoryStore> =>
   Layer.effect(ProceduralMemory, make(options))

@@ -65,6 +65,18 @@ export class ProceduralMemory extends Context.Tag("effect-lexigram/memory/Proced
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { TokenCounter } from "effect-lexigram"
+ * import { DefaultWorkingMemory, EpisodicMemory, ProceduralMemory, SemanticMemory } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Working memory without procedures.
+ * const working = (tiers: Layer.Layer<EpisodicMemory.EpisodicMemory | SemanticMemory.SemanticMemory>) =>
+ *   DefaultWorkingMemory.layer({ toolDescriptionsFraction: 0 }).pipe(
+ *     Layer.provide([tiers, ProceduralMemory.layerNoop, TokenCounter.layerApproximate()])
+ *   )
+ * ```
  */
 export const layerNoop: Layer.Layer<ProceduralMemory> = Layer.succeed(ProceduralMemory, {
   learn: () => Effect.void,

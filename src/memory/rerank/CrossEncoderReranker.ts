@@ -63,6 +63,16 @@ export const make = (encoder: CrossEncoder.Service, options: Options = {}): Memo
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { CrossEncoder } from "effect-lexigram/llm"
+ * import { CrossEncoderReranker } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Any cross-encoder: `TransformersCrossEncoder.layer` runs one in this process.
+ * const rerankWith = <E>(encoder: Layer.Layer<CrossEncoder.CrossEncoder, E>) =>
+ *   CrossEncoderReranker.layer({ maxCandidates: 50, timeout: "5 seconds" }).pipe(Layer.provide(encoder))
+ * ```
  */
 export const layer = (
   options: Options = {}

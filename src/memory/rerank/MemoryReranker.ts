@@ -43,6 +43,21 @@ export class MemoryReranker extends Context.Tag("effect-lexigram/memory/MemoryRe
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { MemoryReranker, MemoryStore } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const ask = (question: string) =>
+ *   Effect.gen(function* () {
+ *     const [store, reranker] = yield* Effect.all([MemoryStore.MemoryStore, MemoryReranker.MemoryReranker])
+ *     const found = yield* store.retrieve({ ownerId: "ada", query: question, topK: 30 })
+ *     return yield* reranker.rerank(question, found)
+ *   })
+ *
+ * // Without a model the order of the store stays.
+ * const plain = ask("Where does Tom live?").pipe(Effect.provide(MemoryReranker.layerNoop))
+ * ```
  */
 export const layerNoop: Layer.Layer<MemoryReranker> = Layer.succeed(MemoryReranker, {
   rerank: (_question, results) => Effect.succeed({ results, reranked: false, reason: "off" })

@@ -136,6 +136,23 @@ export const makeWith = (client: LlmClient.Service, options: Options = {}): Memo
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultModelRouter } from "effect-lexigram"
+ * import { InMemoryMemoryStore, MemoryReranker, MemoryStore, ModelMemoryReranker } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const question = "Where does Tom live?"
+ *
+ * const program = Effect.gen(function* () {
+ *   const [store, reranker] = yield* Effect.all([MemoryStore.MemoryStore, MemoryReranker.MemoryReranker])
+ *   const { results } = yield* reranker.rerank(question, yield* store.retrieve({ ownerId: "ada", query: question }))
+ *   return results.slice(0, 3)
+ * }).pipe(
+ *   Effect.provide([ModelMemoryReranker.layer({ timeout: "5 seconds" }), InMemoryMemoryStore.layer()]),
+ *   Effect.provide(DefaultModelRouter.layerDefault)
+ * )
+ * ```
  */
 export const layer = (
   options: Options = {}

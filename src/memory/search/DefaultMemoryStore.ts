@@ -220,6 +220,20 @@ const ownersOf = (backend: MemoryBackend): Stream.Stream<string, MemoryStoreFail
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { CacheMemoryStore, DefaultMemoryStore, MemoryStore } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Newer entries count more than with the default weights, and entries live 90 days.
+ * const store = Layer.effect(
+ *   MemoryStore.MemoryStore,
+ *   Effect.map(CacheMemoryStore.makeBackend({ prefix: "desk" }), (backend) =>
+ *     DefaultMemoryStore.fromBackend(backend, { ttl: "90 days", weights: { recency: 0.6 }, recencyHalfLife: "2 days" })
+ *   )
+ * )
+ * ```
  */
 export const fromBackend = (
   backend: MemoryBackend,

@@ -44,6 +44,20 @@ export const make = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { InMemoryMemoryStore, MemoryEntry, MemoryStore } from "effect-lexigram/memory"
+ * import * as Clock from "effect/Clock"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const store = yield* MemoryStore.MemoryStore
+ *   const note = { ownerId: "ada", role: "user", timestamp: yield* Clock.currentTimeMillis } as const
+ *   yield* store.store(MemoryEntry.make({ ...note, id: Ids.EntryId.make("1"), content: "Tom lives in Ghent." }))
+ *   return yield* store.retrieve({ ownerId: "ada", query: "Where does Tom live?", topK: 5 })
+ * }).pipe(Effect.provide(InMemoryMemoryStore.layer({ ttl: "7 days" })))
+ * ```
  */
 export const layer = (options?: Options): Layer.Layer<MemoryStore> => Layer.effect(MemoryStore, make(options))
 

@@ -123,5 +123,19 @@ export const noop: Service = {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { MemoryStore } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const notes = (ownerId: string) =>
+ *   Effect.gen(function* () {
+ *     const store = yield* MemoryStore.MemoryStore
+ *     return yield* store.getRecent({ ownerId, n: 10 })
+ *   })
+ *
+ * // In tests of the program there are no notes.
+ * const test = notes("ada").pipe(Effect.provide(MemoryStore.layerNoop))
+ * ```
  */
 export const layerNoop: Layer.Layer<MemoryStore> = Layer.succeed(MemoryStore, noop)

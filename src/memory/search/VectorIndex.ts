@@ -203,6 +203,18 @@ export const makeMemory = (options: MemoryOptions): Effect.Effect<Service> =>
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { HashingEmbedder } from "effect-lexigram/llm"
+ * import { InMemoryMemoryStore, VectorIndex } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Entries are found by words and by meaning.
+ * const store = InMemoryMemoryStore.layerVectors().pipe(
+ *   Layer.provide(VectorIndex.layerMemory()),
+ *   Layer.provide(HashingEmbedder.layer({ dimensions: 256 }))
+ * )
+ * ```
  */
 export const layerMemory = (
   options?: Pick<MemoryOptions, "name"> | undefined

@@ -178,8 +178,25 @@ export const layerModel = (
   )
 
 /**
+ * Extracts without a model, as {@link makeHeuristic}.
+ *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { DefaultEntityExtractor, EntityExtractor, MemoryEntry } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const content = "I live in Ghent."
+ * const entry = { id: Ids.EntryId.make("1"), ownerId: "anna", role: "user", content, timestamp: 0 } as const
+ *
+ * const program = EntityExtractor.EntityExtractor.pipe(
+ *   Effect.flatMap((extractor) => extractor.extract([MemoryEntry.make(entry)])),
+ *   Effect.provide(DefaultEntityExtractor.layerHeuristic({ speaker: "Anna" }))
+ * )
+ * // One fact: Anna, lives in, Ghent.
+ * ```
  */
 export const layerHeuristic = (options?: HeuristicOptions | undefined): Layer.Layer<EntityExtractor.EntityExtractor> =>
   Layer.sync(EntityExtractor.EntityExtractor, () => makeHeuristic(options))

@@ -194,6 +194,25 @@ export const make = (
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import {
+ *   DefaultEntityExtractor,
+ *   DefaultSemanticMemory,
+ *   InMemoryFactStore,
+ *   SemanticMemory
+ * } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const memory = yield* SemanticMemory.SemanticMemory
+ *   yield* memory.storeFact("ada", { subject: "Tom", predicate: "lives in", object: "Ghent", confidence: 0.9 })
+ *   return yield* memory.recall("ada", "Where does Tom live?")
+ * }).pipe(
+ *   Effect.provide(DefaultSemanticMemory.layer({ minConfidence: 0.7 })),
+ *   Effect.provide([InMemoryFactStore.layer(), DefaultEntityExtractor.layerHeuristic()])
+ * )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

@@ -51,6 +51,16 @@ export class EntityExtractor extends Context.Tag("effect-lexigram/memory/EntityE
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultSemanticMemory, EntityExtractor, InMemoryFactStore } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Only facts that the program stores itself; nothing is read from what users say.
+ * const memory = DefaultSemanticMemory.layer().pipe(
+ *   Layer.provide([InMemoryFactStore.layer(), EntityExtractor.layerNoop])
+ * )
+ * ```
  */
 export const layerNoop: Layer.Layer<EntityExtractor> = Layer.succeed(EntityExtractor, {
   extract: () => Effect.succeed({ facts: [], entities: [] })

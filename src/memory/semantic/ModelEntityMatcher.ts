@@ -121,6 +121,13 @@ export const make = (given: LlmClient.Service, options: Options = {}): Service =
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultMemory, ModelEntityMatcher } from "effect-lexigram/memory"
+ *
+ * // "Bob" may be the known "Robert Miller": the model in context decides.
+ * const memory = DefaultMemory.layer({ matcher: ModelEntityMatcher.layer({ timeout: "10 seconds" }) })
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<EntityMatcher, never, LlmClient.LlmClient> =>
   Layer.effect(

@@ -95,6 +95,18 @@ const nothing = Effect.succeed([])
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { TokenCounter } from "effect-lexigram"
+ * import { DefaultWorkingMemory, EpisodicMemory, ProceduralMemory, SemanticMemory } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Working memory without facts.
+ * const working = (tiers: Layer.Layer<EpisodicMemory.EpisodicMemory | ProceduralMemory.ProceduralMemory>) =>
+ *   DefaultWorkingMemory.layer({ semanticFraction: 0 }).pipe(
+ *     Layer.provide([tiers, SemanticMemory.layerNoop, TokenCounter.layerApproximate()])
+ *   )
+ * ```
  */
 export const layerNoop: Layer.Layer<SemanticMemory> = Layer.succeed(SemanticMemory, {
   storeFact: (ownerId, fact) =>

@@ -307,6 +307,16 @@ const word = (
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { InMemoryMemoryStore, TextAnalyzer } from "effect-lexigram/memory"
+ *
+ * const dutch = TextAnalyzer.make({ name: "dutch-1", stopWords: ["de", "het", "een"] })
+ *
+ * dutch.analyze("De fiets van Anna") // ["fiets", "van", "anna"]
+ *
+ * const store = InMemoryMemoryStore.layer({ analyzer: dutch })
+ * ```
  */
 export const make = (options: {
   readonly name: string

@@ -70,6 +70,23 @@ export interface MemoryBlock<F extends Fields> {
 /**
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { BlockStage } from "effect-lexigram/agent"
+ * import { MemoryBlock } from "effect-lexigram/memory"
+ * import * as Schema from "effect/Schema"
+ *
+ * const preferences = MemoryBlock.make("preferences", {
+ *   description: "How the customer wants to be answered",
+ *   fields: { language: Schema.Literal("English", "Dutch"), name: Schema.String }
+ * })
+ *
+ * const agent = Agent.make("desk").pipe(
+ *   Agent.withStages(BlockStage.make(preferences)),
+ *   Agent.withTools(MemoryBlock.updateTool(preferences))
+ * )
+ * ```
  */
 export const make = <const F extends Fields>(
   name: string,

@@ -172,8 +172,25 @@ const rank = (
 }
 
 /**
+ * The strategy is for calls that name none. Default `hybrid`.
+ *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { TokenCounter } from "effect-lexigram"
+ * import { ContextPruner, DefaultContextPruner, MemoryEntry } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const strategy = DefaultContextPruner.hybrid({ relevance: 0.8, recency: 0.2 })
+ *
+ * const fit = (entries: ReadonlyArray<MemoryEntry.MemoryEntry>, query: string) =>
+ *   ContextPruner.ContextPruner.pipe(
+ *     Effect.flatMap((pruner) => pruner.prune(entries, { query, tokenBudget: 1_000 })),
+ *     Effect.provide(DefaultContextPruner.layer({ strategy })),
+ *     Effect.provide(TokenCounter.layerApproximate())
+ *   )
+ * ```
  */
 export const layer = (
   options?: { readonly strategy?: ContextPruner.Strategy | undefined } | undefined

@@ -216,6 +216,20 @@ export const make = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { TokenCounter } from "effect-lexigram"
+ * import { DefaultWorkingMemory, EpisodicMemory, ProceduralMemory, SemanticMemory } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * type Tiers = EpisodicMemory.EpisodicMemory | SemanticMemory.SemanticMemory | ProceduralMemory.ProceduralMemory
+ *
+ * // More of the newest turns, nothing for descriptions of tools. `DefaultMemory` composes the tiers.
+ * const working = (tiers: Layer.Layer<Tiers>) =>
+ *   DefaultWorkingMemory.layer({ recentTurnsFraction: 0.5, toolDescriptionsFraction: 0, maxRecentTurns: 40 }).pipe(
+ *     Layer.provide([tiers, TokenCounter.layer({ model: "gpt-4o" })])
+ *   )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

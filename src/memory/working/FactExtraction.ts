@@ -43,6 +43,14 @@ export const make = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultMemory, FactExtraction } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Facts are read from a conversation once it has had no turn for two minutes.
+ * const memory = FactExtraction.layer({ quiet: "2 minutes" }).pipe(Layer.provideMerge(DefaultMemory.layer()))
+ * ```
  */
 export const layer = (
   options?: Options | undefined

@@ -126,6 +126,22 @@ export const withWorkingMemory = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Ids, LlmGateway } from "effect-lexigram"
+ * import { DefaultMemory, MemoryClient } from "effect-lexigram/memory"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const remembering = MemoryClient.layer({ ownerId: "ada", sessionId: Ids.SessionId.make("chat") }).pipe(
+ *   Layer.provide([OfflineModel.layer(), DefaultMemory.layer()])
+ * )
+ *
+ * const program = LlmGateway.complete({ messages: [{ role: "user", content: "Which room is my desk in?" }] }).pipe(
+ *   Effect.provide(remembering)
+ * )
+ * ```
  */
 export const layer = (
   options: Options

@@ -71,6 +71,20 @@ const tolerance = 1e-9
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { TokenBudgetAllocator } from "effect-lexigram/memory"
+ * import * as Either from "effect/Either"
+ *
+ * const shares = TokenBudgetAllocator.make({
+ *   systemPromptTokens: 200,
+ *   recentTurnsFraction: 0.5,
+ *   semanticFraction: 0.1
+ * })
+ *
+ * const tokens = Either.map(shares, (shares) => TokenBudgetAllocator.allocate(4_200, shares))
+ * // right: 200 for the system prompt, 2,000 for recent turns, 1,200 episodic, 400 semantic, 400 for tools
+ * ```
  */
 export const make = (
   options?: { readonly [K in keyof Shares]?: Shares[K] | undefined } | undefined

@@ -181,6 +181,21 @@ export const noop: Service = {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { WorkingMemory } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const recall = (question: string) =>
+ *   Effect.gen(function* () {
+ *     const memory = yield* WorkingMemory.WorkingMemory
+ *     const assembled = yield* memory.assemble({ ownerId: "ada", query: question, tokenBudget: 2_000 })
+ *     return WorkingMemory.toMessages(assembled)
+ *   })
+ *
+ * // Without memory there is no message.
+ * const program = recall("Which room is my desk in?").pipe(Effect.provide(WorkingMemory.layerNoop))
+ * ```
  */
 export const layerNoop: Layer.Layer<WorkingMemory> = Layer.succeed(WorkingMemory, noop)
 

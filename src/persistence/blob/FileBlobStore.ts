@@ -114,6 +114,20 @@ export const make = (
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { NodeContext } from "@effect/platform-node"
+ * import { BlobStore } from "effect-lexigram/content"
+ * import { FileBlobStore } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const store = yield* BlobStore.BlobStore
+ *   const place = { owner: "ada", scope: "session-1" }
+ *   const { hash } = yield* store.put({ ...place, bytes: new TextEncoder().encode("a,b\n1,2"), mediaType: "text/csv" })
+ *   return yield* store.get({ ...place, hash })
+ * }).pipe(Effect.provide(FileBlobStore.layer({ root: "data/blobs" })), Effect.provide(NodeContext.layer))
+ * ```
  */
 export const layer = (
   options: Options

@@ -203,6 +203,22 @@ export const make = (options: Options): Effect.Effect<BlobStore.Service, BlobSto
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { FetchHttpClient } from "@effect/platform"
+ * import { S3BlobStore } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * // A MinIO of one's own; without `endpoint` it is Amazon's.
+ * const blobs = S3BlobStore.layer({
+ *   bucket: "agents",
+ *   region: "us-east-1",
+ *   endpoint: "http://localhost:9000",
+ *   accessKeyId: Redacted.make("agents"),
+ *   secretAccessKey: Redacted.make("a secret of the server")
+ * }).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
  */
 export const layer = (options: Options): Layer.Layer<BlobStore.BlobStore, BlobStoreError, HttpClient.HttpClient> =>
   Layer.effect(BlobStore.BlobStore, make(options))

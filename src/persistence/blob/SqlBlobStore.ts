@@ -184,6 +184,13 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { SqlBlobStore, SqliteClient } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ *
+ * const blobs = SqlBlobStore.layerMigrated().pipe(Layer.provide(SqliteClient.layer({ file: "agents.db" })))
+ * ```
  */
 export const layerMigrated = (
   options: Options = {}

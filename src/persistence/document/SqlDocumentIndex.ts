@@ -51,6 +51,18 @@ export const layer = (options?: Options): Layer.Layer<DocumentIndex, MigrationFa
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DocumentIndex } from "effect-lexigram/document"
+ * import { SqlDocumentIndex, SqliteClient } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const index = yield* DocumentIndex.DocumentIndex
+ *   yield* index.ingest("acme", [{ id: "returns.md", content: "Goods may be returned within 30 days." }])
+ *   return yield* index.search("acme", { text: "How long may I return goods?" })
+ * }).pipe(Effect.provide(SqlDocumentIndex.layerMigrated()), Effect.provide(SqliteClient.layer({ file: "agents.db" })))
+ * ```
  */
 export const layerMigrated = (
   options: Options = {}

@@ -79,8 +79,22 @@ const server = (tag: "Postgres" | "Redis", text: string): Either.Either<Database
 }
 
 /**
+ * Reads `sqlite:data/agents.db`, `sqlite::memory:`, `file:///data/agents.db`, `postgres://`, `postgresql://`,
+ * `redis://`, `rediss://` and `memory:`. Connects to nothing. The error never contains the URL.
+ *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { DatabaseUrl } from "effect-lexigram/persistence"
+ * import * as Either from "effect/Either"
+ *
+ * const kind = (url: string) => Either.map(DatabaseUrl.parse(url), ({ _tag }) => _tag)
+ *
+ * kind("postgres://localhost/agents") // right("Postgres")
+ * kind("sqlite:///data/agents.db") // right("Sqlite")
+ * kind("mysql://localhost/agents") // left: a `PersistenceConfigurationError`
+ * ```
  */
 export const parse = (url: string | Redacted.Redacted): Either.Either<DatabaseUrl, PersistenceConfigurationError> => {
   const text = (Redacted.isRedacted(url) ? Redacted.value(url) : url).trim()

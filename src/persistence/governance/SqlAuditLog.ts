@@ -208,6 +208,21 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { AuditLog, DefaultGovernance } from "effect-lexigram/governance"
+ * import { SqlAuditLog, SqliteClient } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const audit = SqlAuditLog.layerMigrated({ retain: "365 days" }).pipe(
+ *   Layer.provide(SqliteClient.layer({ file: "audit.db" }))
+ * )
+ *
+ * const governance = DefaultGovernance.layerWith({ audit })
+ *
+ * const events = Effect.flatMap(AuditLog.AuditLog, (log) => log.read({ limit: 20 })).pipe(Effect.provide(audit))
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

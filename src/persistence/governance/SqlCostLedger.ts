@@ -288,6 +288,21 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultGovernance } from "effect-lexigram/governance"
+ * import { PostgresClient, SqlCostLedger } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * // All processes on this database spend one budget of 100 dollars a month.
+ * const governance = DefaultGovernance.layerWith({
+ *   config: { monthlyBudget: 100 },
+ *   ledger: SqlCostLedger.layerMigrated().pipe(
+ *     Layer.provide(PostgresClient.layer({ url: Redacted.make("postgres://localhost/agents") }))
+ *   )
+ * })
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

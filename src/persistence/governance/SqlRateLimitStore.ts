@@ -43,6 +43,21 @@ export const layer: Layer.Layer<RateLimitStore.RateLimitStore, MigrationFailure,
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultGovernance } from "effect-lexigram/governance"
+ * import { PostgresClient, SqlRateLimitStore } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * // 60 requests a minute for all processes on this database together.
+ * const governance = DefaultGovernance.layerWith({
+ *   config: { rpmLimit: 60 },
+ *   rates: SqlRateLimitStore.layerMigrated.pipe(
+ *     Layer.provide(PostgresClient.layer({ url: Redacted.make("postgres://localhost/agents") }))
+ *   )
+ * })
+ * ```
  */
 export const layerMigrated: Layer.Layer<RateLimitStore.RateLimitStore, MigrationFailure, SqlClient.SqlClient> =
   Layer.effect(RateLimitStore.RateLimitStore, Effect.map(MigrationRun.open({ migrate: true }), SqlRates.make))

@@ -59,6 +59,21 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { FactStore } from "effect-lexigram/memory"
+ * import { SqlFactStore, SqliteClient } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const facts = yield* FactStore.FactStore
+ *   yield* facts.assert("ada", [{ subject: "Tom", predicate: "lives in", object: "Ghent" }])
+ *   return yield* facts.search("ada", "Where does Tom live?")
+ * }).pipe(
+ *   Effect.provide(SqlFactStore.layerMigrated({ maxFactsPerEntity: 50 })),
+ *   Effect.provide(SqliteClient.layer({ file: "agents.db" }))
+ * )
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

@@ -75,6 +75,19 @@ export const layer = (options?: Options): Layer.Layer<MemoryStore.MemoryStore, M
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultMemory } from "effect-lexigram/memory"
+ * import { SqliteClient, SqlMemoryStore } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Memory that outlives the process. Entries are kept for a year instead of 30 days.
+ * const memory = DefaultMemory.layer({
+ *   store: SqlMemoryStore.layerMigrated({ ttl: "365 days" }).pipe(
+ *     Layer.provide(SqliteClient.layer({ file: "agents.db" }))
+ *   )
+ * })
+ * ```
  */
 export const layerMigrated = (
   options: Options = {}

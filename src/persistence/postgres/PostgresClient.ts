@@ -170,6 +170,23 @@ const services = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { PostgresClient, SqlSessionStore } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * const database = PostgresClient.layer({
+ *   url: Redacted.make("postgres://agents@localhost/agents"),
+ *   maxConnections: 20,
+ *   queryTimeout: "10 seconds"
+ * })
+ *
+ * const sessions = SqlSessionStore.layerMigrated.pipe(Layer.provide(database))
+ *
+ * const waiting = Effect.flatMap(PostgresClient.PostgresClient, ({ pool }) => pool).pipe(Effect.provide(database))
+ * ```
  */
 export const layer = (options: Options): Layer.Layer<Services, Failure> =>
   Layer.provide(Layer.scopedContext(services(options)), Reactivity.layer)

@@ -90,6 +90,21 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { LlmCache } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import { RedisCacheBackend, RedisClient } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * const cache = RedisCacheBackend.layer({ prefix: "answers:" }).pipe(
+ *   Layer.provide(RedisClient.layer({ url: Redacted.make("redis://localhost:6379") }))
+ * )
+ *
+ * // Equal calls of all processes are answered once.
+ * const model = LlmCache.layer({ ttl: "1 hour" }).pipe(Layer.provide([OfflineModel.layer(), cache]))
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<CacheBackend, never, RedisClient> =>
   Layer.effect(CacheBackend, make(options))

@@ -311,6 +311,19 @@ export const make = (options?: Options | undefined): Effect.Effect<MemoryStore.S
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultMemory } from "effect-lexigram/memory"
+ * import { RedisClient, RedisMemoryStore } from "effect-lexigram/persistence"
+ * import * as Config from "effect/Config"
+ * import * as Layer from "effect/Layer"
+ *
+ * const redis = RedisClient.layerConfig({ url: Config.redacted("REDIS_URL") })
+ *
+ * const memory = DefaultMemory.layer({
+ *   store: RedisMemoryStore.layer({ prefix: "desk", ttl: "7 days" }).pipe(Layer.provide(redis))
+ * })
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<MemoryStore.MemoryStore, never, RedisClient> =>
   Layer.effect(MemoryStore.MemoryStore, make(options))

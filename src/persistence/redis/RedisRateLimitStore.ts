@@ -148,6 +148,21 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultGovernance } from "effect-lexigram/governance"
+ * import { RedisClient, RedisRateLimitStore } from "effect-lexigram/persistence"
+ * import * as Config from "effect/Config"
+ * import * as Layer from "effect/Layer"
+ *
+ * const redis = RedisClient.layerConfig({ url: Config.redacted("REDIS_URL") })
+ *
+ * // 60 requests a minute for all processes together.
+ * const governance = DefaultGovernance.layerWith({
+ *   config: { rpmLimit: 60 },
+ *   rates: RedisRateLimitStore.layer().pipe(Layer.provide(redis))
+ * })
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<RateLimitStore, never, RedisClient.RedisClient> =>
   Layer.effect(RateLimitStore, make(options))

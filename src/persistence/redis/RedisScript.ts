@@ -26,5 +26,18 @@ export type Argument = string | number
 /**
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { RedisClient, RedisScript } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ *
+ * const takeTicket = RedisScript.make(`
+ *   local ticket = redis.call("INCR", KEYS[1])
+ *   redis.call("EXPIRE", KEYS[1], ARGV[1])
+ *   return ticket
+ * `)
+ *
+ * const program = Effect.flatMap(RedisClient.RedisClient, (redis) => redis.evaluate(takeTicket, ["tickets"], [3_600]))
+ * ```
  */
 export const make = (lua: string): Script => ({ lua, sha: createHash("sha1").update(lua).digest("hex") })

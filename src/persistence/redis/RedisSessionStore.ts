@@ -315,6 +315,17 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { RedisClient, RedisSessionStore } from "effect-lexigram/persistence"
+ * import { Sessions } from "effect-lexigram/session"
+ * import * as Config from "effect/Config"
+ * import * as Layer from "effect/Layer"
+ *
+ * const redis = RedisClient.layerConfig({ url: Config.redacted("REDIS_URL") })
+ *
+ * const sessions = Sessions.layer({ store: RedisSessionStore.layer({ prefix: "desk" }).pipe(Layer.provide(redis)) })
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<SessionStore.SessionStore, never, RedisClient> =>
   Layer.effect(SessionStore.SessionStore, make(options))

@@ -242,6 +242,21 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { SqlApprovalStore, SqliteClient } from "effect-lexigram/persistence"
+ * import { PendingApprovals } from "effect-lexigram/tool"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Another process on the same file may list and decide what agents of this one ask.
+ * const approvals = PendingApprovals.layer({ expiresAfter: "1 hour", poll: "1 second" }).pipe(
+ *   Layer.provide(SqlApprovalStore.layerMigrated()),
+ *   Layer.provide(SqliteClient.layer({ file: "agents.db" }))
+ * )
+ *
+ * const agents = Agents.layerWith({ approvals })
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

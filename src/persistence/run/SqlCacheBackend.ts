@@ -182,6 +182,20 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { LlmCache } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import { SqlCacheBackend, SqliteClient } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ *
+ * const cache = SqlCacheBackend.layerMigrated({ name: "answers", capacity: 10_000 }).pipe(
+ *   Layer.provide(SqliteClient.layer({ file: "agents.db" }))
+ * )
+ *
+ * // Equal calls are answered from the file, also after a restart.
+ * const model = LlmCache.layer({ ttl: "1 day" }).pipe(Layer.provide([OfflineModel.layer(), cache]))
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

@@ -277,6 +277,29 @@ export const layer: Layer.Layer<Checkpointer.Checkpointer, MigrationFailure, Sql
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { StateGraph } from "effect-lexigram/graph"
+ * import { SqlCheckpointer, SqliteClient } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const order = StateGraph.unsafeCompile(
+ *   StateGraph.make({
+ *     name: "order",
+ *     state: Schema.Struct({ approved: Schema.Boolean }),
+ *     nodes: { ask: () => Effect.map(StateGraph.wait("approval", Schema.Boolean), (approved) => ({ approved })) },
+ *     start: "ask",
+ *     edges: { ask: "END" }
+ *   })
+ * )
+ *
+ * // The thread was begun by `invokeThread`, in this process or an earlier one, and waits.
+ * const program = StateGraph.resume(order, { threadId: "4711", value: true }).pipe(
+ *   Effect.provide(SqlCheckpointer.layerMigrated),
+ *   Effect.provide(SqliteClient.layer({ file: "agents.db" }))
+ * )
+ * ```
  */
 export const layerMigrated: Layer.Layer<Checkpointer.Checkpointer, MigrationFailure, SqlClient.SqlClient> =
   Layer.effect(Checkpointer.Checkpointer, build(true))

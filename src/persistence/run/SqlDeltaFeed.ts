@@ -102,6 +102,18 @@ export const make: Effect.Effect<DeltaFeed.Service, MigrationFailure, SqlClient.
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Migrations, PostgresClient, SqlDeltaFeed } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * // `Durable.layerSql` has one. For other ports of durable runs: the readers of all processes see texts as they come.
+ * const feed = SqlDeltaFeed.layer.pipe(
+ *   Layer.provide(Migrations.layer),
+ *   Layer.provide(PostgresClient.layer({ url: Redacted.make("postgres://localhost/agents") }))
+ * )
+ * ```
  */
 export const layer: Layer.Layer<DeltaFeed.DeltaFeed, MigrationFailure, SqlClient.SqlClient> = Layer.effect(
   DeltaFeed.DeltaFeed,

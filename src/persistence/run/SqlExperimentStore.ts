@@ -190,6 +190,18 @@ export const layer: Layer.Layer<ExperimentStore.ExperimentStore, MigrationFailur
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Experiment, Gate } from "effect-lexigram/eval"
+ * import { SqlExperimentStore, SqliteClient } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ *
+ * // A later process judges what `Experiment.run` has kept.
+ * const program = Effect.gen(function* () {
+ *   const results = yield* Experiment.load("1a2b3c4")
+ *   yield* Gate.check(results, { min: { exact: 0.9 } })
+ * }).pipe(Effect.provide(SqlExperimentStore.layerMigrated), Effect.provide(SqliteClient.layer({ file: "evals.db" })))
+ * ```
  */
 export const layerMigrated: Layer.Layer<ExperimentStore.ExperimentStore, MigrationFailure, SqlClient.SqlClient> =
   Layer.effect(ExperimentStore.ExperimentStore, build(true))

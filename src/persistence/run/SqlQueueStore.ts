@@ -320,6 +320,22 @@ export const layer: Layer.Layer<QueueStore.QueueStore, MigrationFailure, SqlClie
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { QueueRunner } from "effect-lexigram/agent"
+ * import { PostgresClient, SqlQueueStore } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * const writer = Agent.make("writer", { system: "You write summaries." })
+ *
+ * // Requires `Runs` of the same agents, such as `DurableRuns.layer({ agents: [writer] })`.
+ * const queue = QueueRunner.layer({ agents: [writer], concurrency: 20 }).pipe(
+ *   Layer.provide(SqlQueueStore.layerMigrated),
+ *   Layer.provide(PostgresClient.layer({ url: Redacted.make("postgres://localhost/agents") }))
+ * )
+ * ```
  */
 export const layerMigrated: Layer.Layer<QueueStore.QueueStore, MigrationFailure, SqlClient.SqlClient> = Layer.effect(
   QueueStore.QueueStore,

@@ -323,6 +323,21 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, Ids, RunLog } from "effect-lexigram"
+ * import { SqliteClient, SqlRunLog } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const log = SqlRunLog.layerMigrated({ retain: "30 days" }).pipe(
+ *   Layer.provide(SqliteClient.layer({ file: "agents.db" }))
+ * )
+ *
+ * const agents = Agents.layerWith({ log })
+ *
+ * const events = Effect.flatMap(RunLog.RunLog, (log) => log.read(Ids.RunId.make("run-1"))).pipe(Effect.provide(log))
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

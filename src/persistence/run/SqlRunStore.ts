@@ -296,6 +296,18 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { RunStore } from "effect-lexigram/agent"
+ * import { SqliteClient, SqlRunStore } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ *
+ * // The records of the runs of a user, whichever process runs them.
+ * const program = Effect.flatMap(RunStore.RunStore, (store) => store.list({ userId: "ada" })).pipe(
+ *   Effect.provide(SqlRunStore.layerMigrated({ retain: "30 days" })),
+ *   Effect.provide(SqliteClient.layer({ file: "agents.db" }))
+ * )
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

@@ -228,6 +228,21 @@ export const layer: Layer.Layer<ScheduleStore.ScheduleStore, MigrationFailure, S
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { Scheduler } from "effect-lexigram/agent"
+ * import { SqliteClient, SqlScheduleStore } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ *
+ * const reporter = Agent.make("reporter", { system: "You write a short report." })
+ *
+ * // Requires `Runs` of the same agents, such as `DurableRuns.layer({ agents: [reporter] })`.
+ * const schedules = Scheduler.layer({ agents: [reporter] }).pipe(
+ *   Layer.provide(SqlScheduleStore.layerMigrated),
+ *   Layer.provide(SqliteClient.layer({ file: "agents.db" }))
+ * )
+ * ```
  */
 export const layerMigrated: Layer.Layer<ScheduleStore.ScheduleStore, MigrationFailure, SqlClient.SqlClient> =
   Layer.effect(ScheduleStore.ScheduleStore, build(true))

@@ -52,6 +52,18 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { SqliteClient, SqlSkillCache } from "effect-lexigram/persistence"
+ * import { DefaultSkillExecutor } from "effect-lexigram/skill"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Results of cacheable skills are found again after a restart.
+ * const executor = DefaultSkillExecutor.layer().pipe(
+ *   Layer.provide(SqlSkillCache.layerMigrated({ capacity: 5_000 })),
+ *   Layer.provide(SqliteClient.layer({ file: "agents.db" }))
+ * )
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

@@ -147,6 +147,21 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, Steering } from "effect-lexigram"
+ * import { SqliteClient, SqlSteering } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const steering = SqlSteering.layerMigrated().pipe(Layer.provide(SqliteClient.layer({ file: "agents.db" })))
+ *
+ * const agents = Agents.layerWith({ steering })
+ *
+ * // From any process on this file, to a durable run.
+ * const tell = (runId: string) =>
+ *   Steering.steer({ runId }, "Only the first chapter, please").pipe(Effect.provide(steering))
+ * ```
  */
 export const layerMigrated = (
   options?: Steering.Options | undefined

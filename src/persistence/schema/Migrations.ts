@@ -42,6 +42,18 @@ export const version: number = MigrationRun.migrations.length
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Migrations, PostgresClient } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * // A step of a deployment, by an account that may change tables.
+ * const migrate = Migrations.run.pipe(
+ *   Effect.tap(({ from, to }) => Effect.log(`from version ${from} to ${to}`)),
+ *   Effect.provide(PostgresClient.layer({ url: Redacted.make("postgres://owner@localhost/agents") }))
+ * )
+ * ```
  */
 export const run: Effect.Effect<Migrated, MigrationFailure, SqlClient.SqlClient> = Effect.flatMap(
   Database.open,

@@ -88,6 +88,19 @@ export const layer: Layer.Layer<SessionStore.SessionStore, MigrationFailure, Sql
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { SqliteClient, SqlSessionStore } from "effect-lexigram/persistence"
+ * import { Sessions } from "effect-lexigram/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * const sessions = Sessions.layer({
+ *   store: SqlSessionStore.layerMigrated.pipe(Layer.provide(SqliteClient.layer({ file: "agents.db" })))
+ * })
+ *
+ * const agents = Agents.layerWith({ sessions })
+ * ```
  */
 export const layerMigrated: Layer.Layer<SessionStore.SessionStore, MigrationFailure, SqlClient.SqlClient> =
   Layer.effect(SessionStore.SessionStore, Effect.map(MigrationRun.open({ migrate: true }), makeService))

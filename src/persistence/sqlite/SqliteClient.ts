@@ -295,14 +295,25 @@ export const make = (
   }).pipe(Effect.provide(Reactivity.layer))
 
 /**
- * ```ts
- * import { SqliteClient } from "effect-lexigram/persistence"
- *
- * const layer = SqliteClient.layer({ file: "agents.db" })
- * ```
+ * The client, also as the `SqlClient` of `@effect/sql`. Fails if the file cannot be opened or the driver is not
+ * installed.
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { SqliteClient, SqlMemoryStore } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const database = SqliteClient.layer({ file: "data/agents.db", createDirectories: true, busyTimeout: "10 seconds" })
+ *
+ * const memory = SqlMemoryStore.layerMigrated().pipe(Layer.provide(database))
+ *
+ * const copy = Effect.flatMap(SqliteClient.SqliteClient, (client) => client.backup("agents.copy.db")).pipe(
+ *   Effect.provide(database)
+ * )
+ * ```
  */
 export const layer = (
   options: Options

@@ -164,18 +164,22 @@ export const layer = (
 /**
  * Like `layer`, but first migrates the database, creates the extension if the user may, and creates the table.
  *
+ * @since 0.1.0
+ * @category layers
+ * @example
  * ```ts
- * import { PgVectorIndex } from "effect-lexigram/persistence"
- * import { PgClient } from "@effect/sql-pg"
+ * import { HashingEmbedder } from "effect-lexigram/llm"
+ * import { PgVectorIndex, PostgresClient, SqlMemoryStore } from "effect-lexigram/persistence"
  * import * as Layer from "effect/Layer"
  * import * as Redacted from "effect/Redacted"
  *
- * const client = PgClient.layer({ url: Redacted.make("postgres://localhost/agents") })
- * const index = PgVectorIndex.layerMigrated().pipe(Layer.provide(client))
+ * // Entries of memory are found by words and by meaning.
+ * const store = SqlMemoryStore.layerVectors().pipe(
+ *   Layer.provide(PgVectorIndex.layerMigrated({ precision: "half" })),
+ *   Layer.provide(HashingEmbedder.layer()),
+ *   Layer.provide(PostgresClient.layer({ url: Redacted.make("postgres://localhost/agents") }))
+ * )
  * ```
- *
- * @since 0.1.0
- * @category layers
  */
 export const layerMigrated = (
   options?: Options | undefined

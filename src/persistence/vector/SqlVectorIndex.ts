@@ -84,6 +84,18 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { HashingEmbedder } from "effect-lexigram/llm"
+ * import { SqliteClient, SqlMemoryStore, SqlVectorIndex } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Entries of memory are found by words and by meaning.
+ * const store = SqlMemoryStore.layerVectors().pipe(
+ *   Layer.provide(SqlVectorIndex.layerMigrated({ cacheBytes: 64 * 1_048_576 })),
+ *   Layer.provide([HashingEmbedder.layer(), SqliteClient.layer({ file: "agents.db" })])
+ * )
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

@@ -99,13 +99,6 @@ const builtLayer = (
  * The index in a migrated database, for the vectors of the embedder. Fails with a `MemorySystemError` if it holds
  * vectors of another model.
  *
- * ```ts
- * import { SqliteClient, SqliteVectorIndex } from "effect-lexigram/persistence"
- * import * as Layer from "effect/Layer"
- *
- * const index = SqliteVectorIndex.layerMigrated().pipe(Layer.provide(SqliteClient.layer({ file: "agents.db" })))
- * ```
- *
  * @since 0.1.0
  * @category layers
  */
@@ -119,6 +112,18 @@ export const layer = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { HashingEmbedder } from "effect-lexigram/llm"
+ * import { SqliteClient, SqliteVectorIndex, SqlMemoryStore } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Searches vectors with the extension `sqlite-vec`.
+ * const store = SqlMemoryStore.layerVectors().pipe(
+ *   Layer.provide(SqliteVectorIndex.layerMigrated({ search: "sqlite-vec" })),
+ *   Layer.provide([HashingEmbedder.layer(), SqliteClient.layer({ file: "agents.db", extensions: ["sqlite-vec"] })])
+ * )
+ * ```
  */
 export const layerMigrated = (
   options?: Options | undefined

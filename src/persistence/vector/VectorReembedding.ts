@@ -264,6 +264,22 @@ const make = Effect.fnUntraced(function* (
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { HashingEmbedder } from "effect-lexigram/llm"
+ * import { SqliteClient, SqlMemoryStore, SqlVectorIndex, VectorReembedding } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ *
+ * // The entries get vectors of the new model, of 1,024 dimensions.
+ * const program = Effect.gen(function* () {
+ *   const source = yield* SqlMemoryStore.makeBackend()
+ *   const { embedded } = yield* VectorReembedding.run({ source, batchSize: 100 })
+ *   yield* Effect.log(`${embedded} entries were embedded`)
+ * }).pipe(
+ *   Effect.provide(SqlVectorIndex.layerMigrated({ onModelChange: "reembed" })),
+ *   Effect.provide([HashingEmbedder.layer({ dimensions: 1_024 }), SqliteClient.layer({ file: "agents.db" })])
+ * )
+ * ```
  */
 export const run = (
   options: Options

@@ -196,6 +196,23 @@ const ephemeral = (id: SessionId, fields: Partial<Session>): Effect.Effect<Sessi
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { BranchManager } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const explore = (id: Ids.SessionId) =>
+ *   Effect.gen(function* () {
+ *     const branches = yield* BranchManager.BranchManager
+ *     const branch = yield* branches.fork(id, { branchName: "cheaper" })
+ *     // … the conversation continues in the branch …
+ *     return yield* branches.merge(id, branch.id)
+ *   })
+ *
+ * // In tests of the program nothing is stored, and the merge finds nothing new.
+ * const test = explore(Ids.SessionId.make("trip")).pipe(Effect.provide(BranchManager.layerNoop))
+ * ```
  */
 export const layerNoop: Layer.Layer<BranchManager> = Layer.succeed(BranchManager, {
   fork: Effect.fnUntraced(function* (parentSessionId, options) {

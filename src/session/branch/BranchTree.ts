@@ -108,6 +108,18 @@ const label = (node: BranchNode, asked: SessionId): string => {
  *
  * @since 0.1.0
  * @category conversions
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { BranchManager, BranchTree } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const branches = yield* BranchManager.BranchManager
+ *   const tree = yield* branches.tree(Ids.SessionId.make("trip"))
+ *   yield* Effect.log(BranchTree.toText(tree))
+ * })
+ * ```
  */
 export const toText = ({ isComplete, root, sessionId }: BranchTree): string => {
   const lines: Array<string> = []

@@ -174,6 +174,17 @@ export const make = (
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { WorkingMemory } from "effect-lexigram/memory"
+ * import { DefaultBranchManager, InMemorySessionStore } from "effect-lexigram/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * // `Sessions` composes it with the other services of sessions. Alone, it shares the store with the manager.
+ * const branches = DefaultBranchManager.layer({ maxBranchesPerSession: 3, sessionTtl: "7 days" }).pipe(
+ *   Layer.provide([InMemorySessionStore.layer, WorkingMemory.layerNoop])
+ * )
+ * ```
  */
 export const layer = (
   options?: Options

@@ -67,6 +67,22 @@ const shown = (path: string): string => JSON.stringify(path.length <= 128 ? path
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { BranchManager, MergeDecisions } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const branches = yield* BranchManager.BranchManager
+ *   const [into, from] = [Ids.SessionId.make("trip"), Ids.SessionId.make("trip-cheaper")]
+ *   const { conflicts, fingerprint } = yield* MergeDecisions.preview(branches, into, from)
+ *   // A person has looked at the conflicts and takes the budget of the branch.
+ *   yield* Effect.log(conflicts)
+ *   const strategy = MergeDecisions.strategy({ "variables/budget": "theirs" }, { seen: fingerprint })
+ *   return yield* branches.merge(into, from, { strategy })
+ * })
+ * ```
  */
 export const strategy = (
   decisions: Decisions,

@@ -166,6 +166,21 @@ export const make = (options: Options = {}): MergeStrategy.Resolver<never, Model
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { BranchManager, ModelMergeResolver } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const branches = yield* BranchManager.BranchManager
+ *   const strategy = ModelMergeResolver.strategy({ timeout: "10 seconds", maxConflicts: 10 })
+ *   const { conflicts } = yield* branches.merge(Ids.SessionId.make("trip"), Ids.SessionId.make("trip-cheaper"), {
+ *     strategy
+ *   })
+ *   yield* Effect.log(`${conflicts.length} conflicts were resolved`)
+ * })
+ * ```
  */
 export const strategy = (options: Options = {}): MergeStrategy.MergeStrategy<never, ModelRouter.ModelRouter> =>
   MergeStrategy.threeWay<never, ModelRouter.ModelRouter>({ conflict: make(options), name: "model_directed" })

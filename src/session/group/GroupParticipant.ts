@@ -198,6 +198,24 @@ const inRun = <E, R>(
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { GroupParticipant } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Counts the words of what the others say, and only the editor sees the count.
+ * const counter = GroupParticipant.make("counter", {
+ *   role: "reviewer",
+ *   description: "Counts words",
+ *   timeout: "5 seconds",
+ *   respond: ({ message }) => {
+ *     const words = message.content.split(/\s+/).length
+ *     return Effect.succeed(
+ *       words < 100 ? undefined : GroupParticipant.answer(`${words} words`, { visibleTo: ["editor"] })
+ *     )
+ *   }
+ * })
+ * ```
  */
 export const make = <E = never, R = never>(name: string, options: Options<E, R>): GroupParticipant<E, R> =>
   makeWith(name, "participant", options)

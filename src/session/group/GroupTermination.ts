@@ -24,6 +24,16 @@ export interface GroupTermination {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { GroupTermination } from "effect-lexigram/session"
+ *
+ * // Ends when the rounds have brought fewer than one answer each, or after 20,000 tokens.
+ * const done = GroupTermination.or(
+ *   GroupTermination.make("quiet", ({ answers, isRoundOver, round }) => isRoundOver && answers < round),
+ *   GroupTermination.tokenBudget(20_000)
+ * )
+ * ```
  */
 export const make = (name: string, predicate: (progress: Progress) => boolean): GroupTermination => ({
   name,

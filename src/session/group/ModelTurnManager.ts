@@ -93,6 +93,25 @@ const unknown: ErrorInfo = {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { GroupParticipant, GroupSession, ModelTurnManager } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const writer = GroupParticipant.make("writer", {
+ *   description: "Writes and corrects drafts",
+ *   respond: () => Effect.succeed("A draft.")
+ * })
+ * const critic = GroupParticipant.make("critic", {
+ *   description: "Finds faults in drafts",
+ *   respond: () => Effect.succeed("Too long.")
+ * })
+ *
+ * const desk = GroupSession.make({
+ *   participants: [writer, critic],
+ *   turnManager: ModelTurnManager.make({ maxTurns: 6 })
+ * })
+ * ```
  */
 export const make = (
   options: Options = {}

@@ -11,6 +11,20 @@ import * as TurnNames from "./TurnNames.js"
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { GroupParticipant, GroupSession, PriorityTurnManager } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const expert = GroupParticipant.make("expert", { respond: () => Effect.succeed("It is safe.") })
+ * const lawyer = GroupParticipant.make("lawyer", { respond: () => Effect.succeed("It is allowed.") })
+ *
+ * // The lawyer is asked first in each cycle.
+ * const panel = GroupSession.make({
+ *   participants: [expert, lawyer],
+ *   turnManager: PriorityTurnManager.make({ priorities: { lawyer: 10 } })
+ * })
+ * ```
  */
 export const make = (
   options: { readonly priorities?: { readonly [name: string]: number } | undefined } = {}

@@ -30,6 +30,22 @@ const wordsOf = (text: string): string => ` ${(text.toLowerCase().match(/[\p{L}\
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { GroupParticipant, GroupSession, TopicTurnManager } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const billing = GroupParticipant.make("billing", { respond: () => Effect.succeed("It was refunded.") })
+ * const shipping = GroupParticipant.make("shipping", { respond: () => Effect.succeed("It comes tomorrow.") })
+ *
+ * const desk = GroupSession.make({
+ *   participants: [billing, shipping],
+ *   turnManager: TopicTurnManager.make({
+ *     topics: { refund: "billing", invoice: "billing", parcel: "shipping" },
+ *     fallback: "shipping"
+ *   })
+ * })
+ * ```
  */
 export const make = (options: {
   readonly topics: { readonly [keyword: string]: string }

@@ -72,8 +72,24 @@ export const speak = (name: string): Selection => ({ _tag: "Speak", name })
 export const nobody: Selection = { _tag: "Nobody" }
 
 /**
+ * Makes a manager from its state at the beginning of a run and its choice of the next speaker.
+ *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { TurnManager } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Whoever has the floor speaks three times, then the next one does.
+ * const floor = TurnManager.make("floor", {
+ *   initial: () => 0,
+ *   next: (spoken, { members }) => {
+ *     const speaker = members[Math.floor(spoken / 3) % members.length]
+ *     return Effect.succeed([speaker === undefined ? TurnManager.nobody : TurnManager.speak(speaker.name), spoken + 1])
+ *   }
+ * })
+ * ```
  */
 export const make = <State, E = never, R = never>(
   name: string,

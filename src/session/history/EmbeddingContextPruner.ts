@@ -50,6 +50,22 @@ export const make = (
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, TokenCounter } from "effect-lexigram"
+ * import { HashingEmbedder } from "effect-lexigram/llm"
+ * import { EmbeddingContextPruner, PrunedSessionHistory, Sessions } from "effect-lexigram/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * const agents = Agents.layerWith({
+ *   sessions: Sessions.layer(),
+ *   tokens: TokenCounter.layerApproximate(),
+ *   history: PrunedSessionHistory.layer({ window: 500 }).pipe(
+ *     Layer.provide(EmbeddingContextPruner.layer({ keepRecent: 4 })),
+ *     Layer.provide(HashingEmbedder.layer())
+ *   )
+ * })
+ * ```
  */
 export const layer = (
   options?: RankedHistoryPruner.Weights | undefined

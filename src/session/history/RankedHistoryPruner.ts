@@ -180,6 +180,17 @@ export const make = (options: Options): Effect.Effect<HistoryPruner.Service, nev
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { RankedHistoryPruner } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Turns that name an order matter most, whatever the question.
+ * const pruner = RankedHistoryPruner.layer({
+ *   relevance: (_query, turns) => Effect.succeed(turns.map(({ content }) => (/\border \d+/.test(content) ? 1 : 0))),
+ *   recencyWeight: 0.1
+ * })
+ * ```
  */
 export const layer = (options: Options): Layer.Layer<HistoryPruner.HistoryPruner, never, TokenCounter> =>
   Layer.effect(HistoryPruner.HistoryPruner, make(options))

@@ -34,6 +34,21 @@ export const make = (
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, TokenCounter } from "effect-lexigram"
+ * import { PrunedSessionHistory, RelevanceContextPruner, Sessions } from "effect-lexigram/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * // The last six turns, then those that share words with the message.
+ * const agents = Agents.layerWith({
+ *   sessions: Sessions.layer(),
+ *   tokens: TokenCounter.layer({ model: "gpt-4o" }),
+ *   history: PrunedSessionHistory.layer({ window: 500 }).pipe(
+ *     Layer.provide(RelevanceContextPruner.layer({ keepRecent: 6, recencyWeight: 0.1 }))
+ *   )
+ * })
+ * ```
  */
 export const layer = (
   options?: RankedHistoryPruner.Weights | undefined

@@ -92,6 +92,19 @@ export const overBudget = (module: string): Effect.Effect<History> =>
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { DefaultMemory } from "effect-lexigram/memory"
+ * import { SessionHistory, Sessions } from "effect-lexigram/session"
+ *
+ * // Turns are stored, but a run sees none of them: only what memory recalls.
+ * const agents = Agents.layerWith({
+ *   sessions: Sessions.layer(),
+ *   memory: DefaultMemory.layer(),
+ *   history: SessionHistory.layerNoop
+ * })
+ * ```
  */
 export const layerNoop: Layer.Layer<SessionHistory> = Layer.succeed(SessionHistory, {
   read: () => Effect.succeed(empty)

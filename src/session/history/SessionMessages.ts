@@ -48,6 +48,21 @@ export type Calls = ReadonlyMap<SessionTurn, ReadonlyArray<Message>>
  *
  * @since 0.1.0
  * @category conversions
+ * @example
+ * ```ts
+ * import { Ids, LlmGateway } from "effect-lexigram"
+ * import { SessionManager, SessionMessages } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const summary = Effect.gen(function* () {
+ *   const sessions = yield* SessionManager.SessionManager
+ *   const turns = yield* sessions.turns(Ids.SessionId.make("trip"), { last: 50 })
+ *   const messages = SessionMessages.fromTurns(turns)
+ *   return yield* LlmGateway.complete({
+ *     messages: [...messages, { role: "user", content: "Summarize what we said." }]
+ *   })
+ * })
+ * ```
  */
 export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: Calls): ReadonlyArray<Message> =>
   turns.flatMap((turn) => [...(calls?.get(turn) ?? []), ...fromTurn(turn)])

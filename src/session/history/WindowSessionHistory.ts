@@ -60,6 +60,20 @@ export const make: Effect.Effect<SessionHistory.Service, never, SessionManager.S
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { Session, SessionHistory, SessionManager, Sessions, WindowSessionHistory } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const [sessions, history] = yield* Effect.all([SessionManager.SessionManager, SessionHistory.SessionHistory])
+ *   const session = yield* sessions.create()
+ *   const turn = { id: Ids.TurnId.make("1"), role: "user", content: "We leave on Monday.", timestamp: 0 } as const
+ *   yield* sessions.addTurn(session.id, Session.NewTurn.make(turn))
+ *   return yield* history.read({ session, query: "When do we leave?", turns: 20, tokenBudget: 4_000 })
+ * }).pipe(Effect.provide(WindowSessionHistory.layer), Effect.provide(Sessions.layer()))
+ * ```
  */
 export const layer: Layer.Layer<SessionHistory.SessionHistory, never, SessionManager.SessionManager> = Layer.effect(
   SessionHistory.SessionHistory,

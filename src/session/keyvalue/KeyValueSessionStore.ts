@@ -93,6 +93,21 @@ export const make = (options?: Options): Effect.Effect<SessionStore.Service, nev
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { KeyValueStore } from "@effect/platform"
+ * import { NodeContext } from "@effect/platform-node"
+ * import { KeyValueSessionStore, Sessions } from "effect-lexigram/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * // One folder with the sessions of a single process.
+ * const sessions = Sessions.layer({
+ *   store: KeyValueSessionStore.layer({ prefix: "desk-" }).pipe(
+ *     Layer.provide(KeyValueStore.layerFileSystem("data/sessions")),
+ *     Layer.provide(NodeContext.layer)
+ *   )
+ * })
+ * ```
  */
 export const layer = (options?: Options): Layer.Layer<SessionStore.SessionStore, never, KeyValueStore.KeyValueStore> =>
   Layer.effect(SessionStore.SessionStore, make(options))

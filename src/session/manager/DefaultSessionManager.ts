@@ -383,6 +383,12 @@ export const make = (
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultSessionManager } from "effect-lexigram/session"
+ *
+ * const sessions = DefaultSessionManager.layer({ sessionTtl: "7 days", maxTurnsPerSession: 500 })
+ * ```
  */
 export const layer = (
   options?: Options | undefined

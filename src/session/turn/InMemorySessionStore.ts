@@ -271,5 +271,16 @@ export const make: Effect.Effect<Service> = Effect.sync(() => {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { MemoryConsolidator, WorkingMemory } from "effect-lexigram/memory"
+ * import { DefaultSessionManager, InMemorySessionStore } from "effect-lexigram/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Sessions without memory.
+ * const sessions = DefaultSessionManager.layer({ sessionTtl: "1 hour" }).pipe(
+ *   Layer.provide([InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop])
+ * )
+ * ```
  */
 export const layer: Layer.Layer<SessionStore> = Layer.effect(SessionStore, make)

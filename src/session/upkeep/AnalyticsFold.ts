@@ -227,6 +227,20 @@ export const add = (fold: Fold, turn: SessionTurn): Fold => combine(fold, of(tur
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { AnalyticsFold, SessionManager } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * // The figures of the last 20 turns alone; `SessionAnalytics` reports on whole sessions.
+ * const program = Effect.gen(function* () {
+ *   const sessions = yield* SessionManager.SessionManager
+ *   const turns = yield* sessions.turns(Ids.SessionId.make("trip"), { last: 20 })
+ *   const { totalCost, totalTokens } = AnalyticsFold.figures(AnalyticsFold.fromTurns(turns))
+ *   return { totalCost, totalTokens }
+ * })
+ * ```
  */
 export const fromTurns = (turns: Iterable<SessionTurn>): Fold => {
   let fold = empty

@@ -199,6 +199,20 @@ export const make = (
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { DefaultSessionAnalytics, SessionAnalytics, SessionManager } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const userId = Ids.UserId.make("ada")
+ *
+ * const reports = (sessions: Layer.Layer<SessionManager.SessionManager>) =>
+ *   Effect.flatMap(SessionAnalytics.SessionAnalytics, (analytics) =>
+ *     analytics.ofUser(userId, { access: { userId }, by: "week" })
+ *   ).pipe(Effect.provide(DefaultSessionAnalytics.layer({ maxBuckets: 52 })), Effect.provide(sessions))
+ * ```
  */
 export const layer = (
   options?: Options | undefined

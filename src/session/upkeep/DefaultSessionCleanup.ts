@@ -141,6 +141,16 @@ const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options 
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { DefaultSessionCleanup, Sessions } from "effect-lexigram/session"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Sessions without a turn for a day expire, in place of the clean-up that `Sessions` configures.
+ * const cleanup = DefaultSessionCleanup.layer({ idle: "1 day", interval: "30 minutes" }).pipe(
+ *   Layer.provide(Sessions.layer({ cleanup: false }))
+ * )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

@@ -64,6 +64,20 @@ export class SessionCleanup extends Context.Tag("effect-lexigram/session/Session
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { SessionCleanup } from "effect-lexigram/session"
+ * import * as Effect from "effect/Effect"
+ *
+ * const sweep = Effect.gen(function* () {
+ *   const cleanup = yield* SessionCleanup.SessionCleanup
+ *   const { expired } = yield* cleanup.runOnce
+ *   yield* Effect.log(`${expired} sessions have expired`)
+ * })
+ *
+ * // In tests of the program nothing expires.
+ * const test = sweep.pipe(Effect.provide(SessionCleanup.layerNoop))
+ * ```
  */
 export const layerNoop: Layer.Layer<SessionCleanup> = Layer.succeed(SessionCleanup, {
   runOnce: Effect.map(Clock.currentTimeMillis, (startedAt) => ({ expired: 0, startedAt, durationMs: 0 })),
