@@ -125,6 +125,8 @@ const backendOf = (options: Options): BlobBackend.Backend => {
 }
 
 /**
+ * Blobs end with the process.
+ *
  * @example
  * ```ts
  * import { InMemoryBlobStore } from "effect-lexigram/content"

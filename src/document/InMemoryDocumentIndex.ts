@@ -25,6 +25,8 @@ export interface Options extends DefaultDocumentIndex.Options {
 }
 
 /**
+ * With `vectors`, passages are also found by meaning.
+ *
  * @example
  * ```ts
  * import { InMemoryDocumentIndex } from "effect-lexigram/document"

@@ -96,6 +96,8 @@ const problemOf = (experiment: Experiment<any, any, any, any>): ExperimentError 
 }
 
 /**
+ * Checks names and bounds. An experiment that cannot be run is an `ExperimentError`.
+ *
  * @example
  * ```ts
  * import { Dataset, Experiment, Task, TextScorer } from "effect-lexigram/eval"

@@ -213,6 +213,8 @@ export const make = (
   })
 
 /**
+ * `make` as a layer.
+ *
  * @example
  * ```ts
  * import { DefaultResourceQuotas, RateLimitStore } from "effect-lexigram/governance"

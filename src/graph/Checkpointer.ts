@@ -359,6 +359,8 @@ export const makeMemory = (options?: {
 }
 
 /**
+ * Keeps the newest threads in memory, by default 1,000.
+ *
  * @example
  * ```ts
  * import { Checkpointer, StateGraph } from "effect-lexigram/graph"

@@ -225,6 +225,8 @@ export const makeMemory = (options?: {
 }
 
 /**
+ * Keeps the last runs in memory, by default 1,000.
+ *
  * @example
  * ```ts
  * import { Agents, type Ids } from "effect-lexigram"

@@ -23,6 +23,8 @@ export const make = (
   PromptLibrary.make(DefaultPrompts.steps, options)
 
 /**
+ * `make` as a layer.
+ *
  * @example
  * ```ts
  * import { Agents } from "effect-lexigram"

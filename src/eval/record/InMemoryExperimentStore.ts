@@ -74,6 +74,8 @@ export const make = (): ExperimentStore.Service => {
 }
 
 /**
+ * Experiments end with the process.
+ *
  * @example
  * ```ts
  * import { Experiment, InMemoryExperimentStore } from "effect-lexigram/eval"

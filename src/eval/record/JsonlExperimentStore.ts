@@ -197,6 +197,8 @@ export const make = ({
   })
 
 /**
+ * `make` as a layer.
+ *
  * @example
  * ```ts
  * import * as NodeContext from "@effect/platform-node/NodeContext"

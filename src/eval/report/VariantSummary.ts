@@ -138,8 +138,8 @@ const sum = (values: ReadonlyArray<number | undefined>): number =>
  * import * as Effect from "effect/Effect"
  *
  * const passes = Effect.gen(function* () {
- *   const summaries = yield* VariantSummary.make(yield* Experiment.load("1a2b3c4"), { passAt: 0.8, k: 3 })
- *   return summaries.map(({ scores, variant }) => ({ variant, all: scores[0]?.passHatK }))
+ *   const summaries = yield* VariantSummary.make(yield* Experiment.load("1a2b3c4"), { passAt: 0.8 })
+ *   return summaries.map(({ scores, variant }) => ({ variant, passRate: scores[0]?.passRate }))
  * })
  * ```
  *

@@ -93,6 +93,9 @@ const byUser = (lists: Options["modelAllowlist"]): ((userId: string | undefined)
  * import { ModelAccess } from "effect-lexigram/governance"
  *
  * const access = ModelAccess.make({ modelAllowlist: { "*": ["openai/gpt-4.1*"], ada: ["*"] } })
+ *
+ * access.check({ userId: "bob", provider: "openai", model: "o3" }) // ModelAccessDeniedError
+ * access.check({ userId: "ada", provider: "openai", model: "o3" }) // undefined
  * ```
  *
  * @since 0.1.0

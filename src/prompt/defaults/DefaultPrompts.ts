@@ -81,7 +81,7 @@ export const sessionSteps: ReadonlyArray<PromptStep> = [...SessionPrompts.steps]
  * ```ts
  * import { DefaultPrompts, PromptLibrary } from "effect-lexigram/prompt"
  *
- * // What may be overridden, such as "plan_execute/plan".
+ * // What may be overridden, such as "ReActAgent/ThoughtStep".
  * const names = DefaultPrompts.steps.map(({ name, pattern }) => PromptLibrary.keyOf(pattern, name))
  * ```
  *

@@ -168,6 +168,8 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, LlmConfi
   })
 
 /**
+ * `make` as a layer.
+ *
  * @example
  * ```ts
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"

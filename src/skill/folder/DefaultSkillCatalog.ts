@@ -330,6 +330,8 @@ export const makeLive = <E = never, R = never, E2 = never, R2 = never>(
   })
 
 /**
+ * `make` as a layer.
+ *
  * @example
  * ```ts
  * import { DefaultSkillCatalog, ScriptRunner, SkillFolders, SkillTrust } from "effect-lexigram/skill"

@@ -238,6 +238,8 @@ export const layer = (
   Layer.effect(SkillTrust, make(options))
 
 /**
+ * `makeWith` as a layer.
+ *
  * @example
  * ```ts
  * import * as NodeContext from "@effect/platform-node/NodeContext"

@@ -200,6 +200,8 @@ export const make = (initial: Server, options?: { readonly name?: string | undef
   })
 
 /**
+ * The client of `make` as a layer.
+ *
  * @example
  * ```ts
  * import { McpMemory } from "effect-lexigram/skill"
