@@ -52,8 +52,8 @@ export class IdGenerator extends Ambient.Reference<IdGenerator>()("effect-lexigr
 }) {}
 
 /**
- * Counts `id-000000001`, `id-000000002`, …: readable ids for tests. They begin with `prefix`, by default `id-`, and sort
- * by creation up to a billion ids.
+ * Counts `id-000000001`, `id-000000002`, …: readable ids for tests. They begin with `prefix`, by default `id-`, and
+ * sort by creation up to a billion ids.
  *
  * @example
  * ```ts
