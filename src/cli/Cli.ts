@@ -12,6 +12,17 @@ import type * as ExitCode from "./terminal/ExitCode.js"
  * code: 0, 1 (the run failed, or something else went wrong), 2 (arguments), 3 (configuration, packages, keys), 4 (there
  * is no such thing), 5 (refused), 6 (not reachable), 7 (a gate). Failures are written to the error output.
  *
+ * @example
+ * ```ts
+ * import { Cli } from "effect-lexigram/cli"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const code = yield* Cli.run(["node", "lexigram", "--help"])
+ *   yield* Effect.log(`It ended with ${code}.`)
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category execution
  */

@@ -65,6 +65,20 @@ export const make = (database: Database, sharding: Sharding["Type"], total: numb
  * `/readyz` answers 200 if the process is healthy, and 503 otherwise, with the states of its parts as JSON and no
  * messages.
  *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http"
+ * import * as HttpServer from "@effect/platform/HttpServer"
+ * import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+ * import { ClusterHealth } from "effect-lexigram/cluster"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Requires ClusterHealth, which DurableCluster.layer provides.
+ * const pages = HttpServer.serve(ClusterHealth.router).pipe(
+ *   Layer.provide(NodeHttpServer.layer(createServer, { port: 8080 }))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category routers
  */

@@ -333,6 +333,21 @@ const build = (
  * Building fails with `PersistenceConfigurationError` for an option out of bounds and with `SocketServerError` if the
  * port is taken.
  *
+ * @example
+ * ```ts
+ * import { Agent, Agents } from "effect-lexigram"
+ * import { DurableCluster } from "effect-lexigram/cluster"
+ * import { DurableRuns } from "effect-lexigram/durable"
+ * import * as Layer from "effect/Layer"
+ *
+ * const ports = DurableCluster.layer({ host: "10.0.0.7", port: 34431, lockExpiration: "10 seconds" })
+ *
+ * const runs = DurableRuns.layer({ agents: [Agent.make("clerk", { system: "You refund orders." })] }).pipe(
+ *   Layer.provide(Agents.layerWith({ log: ports, steering: ports, approvals: ports })),
+ *   Layer.provideMerge(ports)
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -125,6 +125,21 @@ const backendOf = (options: Options): BlobBackend.Backend => {
 }
 
 /**
+ * Blobs end with the process.
+ *
+ * @example
+ * ```ts
+ * import { InMemoryBlobStore } from "effect-lexigram/content"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const blobs = yield* InMemoryBlobStore.make({ maxTotalBytes: 16 * 1024 * 1024 })
+ *   const bytes = new TextEncoder().encode("order,amount\n7,40\n")
+ *   const { hash } = yield* blobs.put({ owner: "ann", scope: "order-7", bytes, mediaType: "text/csv" })
+ *   return yield* blobs.get({ owner: "ann", scope: "order-7", hash })
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -139,6 +139,15 @@ const fromZip = (bytes: Uint8Array): string | undefined => {
  * The media type that the bytes show, read from at most their first 64 KiB; text that begins like JSON is parsed up to
  * 1 MiB, and a zip is read at its end too. `undefined` if they show none.
  *
+ * @example
+ * ```ts
+ * import { MediaType } from "effect-lexigram/content"
+ *
+ * const found = MediaType.sniff(new TextEncoder().encode("%PDF-1.7\n")) // application/pdf
+ * MediaType.contradicts("image/png", found) // true
+ * MediaType.ofName("invoice.pdf") // application/pdf
+ * ```
+ *
  * @since 0.1.0
  * @category getters
  */

@@ -116,6 +116,21 @@ const makeReads = (parts: Changes.Parts): Omit<Service, "name" | "ingest" | "del
  * Makes an index over a backend of memory. With `vectors`, passages are also found by meaning. If they cannot be
  * embedded, they are found by words until their document is ingested again.
  *
+ * @example
+ * ```ts
+ * import { DefaultDocumentIndex, DocumentIndex } from "effect-lexigram/document"
+ * import type { MemoryBackend } from "effect-lexigram/memory"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Rows in a database of your own.
+ * declare const backend: MemoryBackend.MemoryBackend
+ *
+ * const documents = Layer.succeed(
+ *   DocumentIndex.DocumentIndex,
+ *   DefaultDocumentIndex.fromBackend(backend, { maxChunks: 5000 })
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -25,6 +25,21 @@ export interface Options extends DefaultDocumentIndex.Options {
 }
 
 /**
+ * With `vectors`, passages are also found by meaning.
+ *
+ * @example
+ * ```ts
+ * import { InMemoryDocumentIndex } from "effect-lexigram/document"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const documents = yield* InMemoryDocumentIndex.make()
+ *   yield* documents.ingest("shop", [{ id: "hours.md", content: "# Opening hours\n\nWe are open from 9 to 5." }])
+ *   const { hits } = yield* documents.search("shop", { text: "When are you open?", limit: 3 })
+ *   return hits
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -311,6 +311,18 @@ export const fold = (): Fold => new RunFold()
  * The response of a whole or partial run: the run of the first event. `output` is the value of the `Message` event,
  * still encoded.
  *
+ * @example
+ * ```ts
+ * import { type Agent, AgentExecutor, AgentResponse } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ * import * as Stream from "effect/Stream"
+ *
+ * const cost = (agent: Agent.Agent) =>
+ *   Stream.runCollect(AgentExecutor.stream(agent, { input: "Where is order 7?" })).pipe(
+ *     Effect.map((events) => AgentResponse.fromEvents(events).costUsd)
+ *   )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -52,7 +52,19 @@ export class IdGenerator extends Ambient.Reference<IdGenerator>()("effect-lexigr
 }) {}
 
 /**
- * Counts `prefix1`, `prefix2`, ...: readable ids for tests. They sort by creation up to a billion ids.
+ * Counts `id-000000001`, `id-000000002`, …: readable ids for tests. They begin with `prefix`, by default `id-`, and
+ * sort by creation up to a billion ids.
+ *
+ * @example
+ * ```ts
+ * import { IdGenerator } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ *
+ * // order-000000001, order-000000002
+ * const ids = Effect.all([IdGenerator.generate, IdGenerator.generate]).pipe(
+ *   Effect.provide(IdGenerator.layerSequential({ prefix: "order-" }))
+ * )
+ * ```
  *
  * @since 0.1.0
  * @category layers

@@ -348,6 +348,14 @@ export const fromEvent = (event: AgentEvent, options: Options = {}): AgentEvent 
  * The public view of a stream of events. The stream fails with the public view of its error: code, class and a fixed
  * sentence.
  *
+ * @example
+ * ```ts
+ * import { type Agent, AgentExecutor, PublicView } from "effect-lexigram"
+ *
+ * const forBrowser = (agent: Agent.Agent, input: string) =>
+ *   AgentExecutor.stream(agent, { input }).pipe(PublicView.fromStream({ toolResults: true }))
+ * ```
+ *
  * @since 0.1.0
  * @category combinators
  */

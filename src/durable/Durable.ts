@@ -87,6 +87,21 @@ export const layerSql = (
 /**
  * Keeps runs in a SQLite file.
  *
+ * @example
+ * ```ts
+ * import { Agent, Agents } from "effect-lexigram"
+ * import { Durable, DurableRuns } from "effect-lexigram/durable"
+ * import * as Layer from "effect/Layer"
+ *
+ * const ports = Durable.layerSqlite({ file: "runs.db" })
+ *
+ * // Requires LlmClient.
+ * const runs = DurableRuns.layer({ agents: [Agent.make("clerk", { system: "You refund orders." })] }).pipe(
+ *   Layer.provide(Agents.layerWith({ log: ports, steering: ports, approvals: ports })),
+ *   Layer.provideMerge(ports)
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -220,6 +220,21 @@ const makeAny = (options: AnyOptions): Runner<unknown, unknown> => {
  * Runs without a place where they are kept: each call has a database of its own in memory, and a run that waits is
  * given out as a text. Nothing is kept between calls.
  *
+ * @example
+ * ```ts
+ * import { Agent, Agents } from "effect-lexigram"
+ * import { SuspendedRun } from "effect-lexigram/durable"
+ *
+ * const runs = SuspendedRun.make({
+ *   agents: [Agent.make("clerk", { system: "You refund orders." })],
+ *   executor: (ports) => Agents.layerWith({ log: ports, approvals: ports })
+ * })
+ *
+ * const first = runs.start({ agent: "clerk", input: "Refund order 7" })
+ *
+ * const next = (state: string, requestId: string) => runs.resume(state, { [requestId]: { _tag: "Approved" } })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

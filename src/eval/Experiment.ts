@@ -96,6 +96,23 @@ const problemOf = (experiment: Experiment<any, any, any, any>): ExperimentError 
 }
 
 /**
+ * Checks names and bounds. An experiment that cannot be run is an `ExperimentError`.
+ *
+ * @example
+ * ```ts
+ * import { Dataset, Experiment, Task, TextScorer } from "effect-lexigram/eval"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const experiment = yield* Experiment.make("greetings", {
+ *     dataset: yield* Dataset.make("names", [{ input: "Ada", expected: "Hello Ada" }]),
+ *     variants: [Task.make("plain", (name: string) => Effect.succeed(`Hello ${name}`))],
+ *     scorers: [TextScorer.exact]
+ *   })
+ *   return yield* Experiment.run(experiment, { id: "1a2b3c4" })
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

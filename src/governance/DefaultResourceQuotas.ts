@@ -213,6 +213,19 @@ export const make = (
   })
 
 /**
+ * `make` as a layer.
+ *
+ * @example
+ * ```ts
+ * import { DefaultResourceQuotas, RateLimitStore } from "effect-lexigram/governance"
+ * import * as Layer from "effect/Layer"
+ *
+ * const quotas = DefaultResourceQuotas.layer({
+ *   units: [{ name: "exports", kind: "custom", window: "1 hour" }],
+ *   quotas: [{ tenantId: "*", unit: "exports", limit: 10, softThresholdPct: 0.8 }]
+ * }).pipe(Layer.provide(RateLimitStore.layerMemory()))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

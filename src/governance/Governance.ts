@@ -321,6 +321,19 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { Governance } from "effect-lexigram/governance"
+ * import * as Effect from "effect/Effect"
+ *
+ * const left = Effect.gen(function* () {
+ *   const governance = yield* Governance.Governance
+ *   const { remaining, spent } = yield* governance.getBudget(Ids.UserId.make("ada"))
+ *   return `$${spent.toFixed(2)} spent, $${remaining?.toFixed(2) ?? "any amount"} left`
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

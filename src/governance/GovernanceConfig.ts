@@ -231,6 +231,18 @@ const check = (options: Options | undefined): Either.Either<GovernanceConfig, Re
 /**
  * Returns the defaults with some fields replaced, or every invalid field and its rule.
  *
+ * @example
+ * ```ts
+ * import { GovernanceConfig } from "effect-lexigram/governance"
+ *
+ * const config = GovernanceConfig.make({
+ *   ...GovernanceConfig.rates,
+ *   monthlyBudget: 100,
+ *   maxRequestCost: 0.5,
+ *   restrictedModels: ["openai/o1*"]
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

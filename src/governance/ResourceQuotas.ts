@@ -197,6 +197,19 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { ResourceQuotas } from "effect-lexigram/governance"
+ * import * as Effect from "effect/Effect"
+ *
+ * const mayExport = (tenantId: string) =>
+ *   Effect.gen(function* () {
+ *     const quotas = yield* ResourceQuotas.ResourceQuotas
+ *     const decision = yield* quotas.consume({ tenantId, unit: "exports", amount: 1 })
+ *     return decision.status !== "exhausted"
+ *   })
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

@@ -359,6 +359,19 @@ export const makeMemory = (options?: {
 }
 
 /**
+ * Keeps the newest threads in memory, by default 1,000.
+ *
+ * @example
+ * ```ts
+ * import { Checkpointer, StateGraph } from "effect-lexigram/graph"
+ * import * as Effect from "effect/Effect"
+ *
+ * const essay = <S, E>(compiled: StateGraph.Compiled<string, S, unknown, E, never>, initial: S) =>
+ *   StateGraph.invokeThread(compiled, { threadId: "essay-7", initial }).pipe(
+ *     Effect.provide(Checkpointer.layerMemory({ maxThreads: 100 }))
+ *   )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -108,6 +108,7 @@ const fromParts = <N extends string, S, I, E, R>(parts: Parts<N, S, I, E, R>): S
  * took. It does not wait for a source that a branch skipped: when nothing else is left to run, it runs with what has
  * arrived.
  *
+ * @example
  * ```ts
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"

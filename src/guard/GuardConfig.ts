@@ -132,6 +132,18 @@ const check = (options: Options | undefined) => {
  * Returns the defaults with some fields replaced; `Left` names every field that is out of bounds. A field that is
  * `undefined` keeps its default, except `guardModel`.
  *
+ * @example
+ * ```ts
+ * import { GuardConfig, GuardPresets } from "effect-lexigram/guard"
+ * import * as Effect from "effect/Effect"
+ *
+ * // The names of the guards that run, in their order.
+ * const names = Effect.gen(function* () {
+ *   const config = yield* GuardConfig.make({ piiAction: "block", maxInputChars: 8000 })
+ *   return (yield* GuardPresets.guards(config)).map(({ name }) => name)
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -117,6 +117,16 @@ const pipeline = (config: GuardConfig.GuardConfig) =>
  * Builds the pipeline from the defaults of `GuardConfig` with some fields replaced. The layer fails and names any
  * invalid field. Only judges require models.
  *
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { GuardPresets } from "effect-lexigram/guard"
+ *
+ * const agents = Agents.layerWith({
+ *   guards: GuardPresets.layer({ maxInputChars: 8000, restrictedTopics: ["casino"] })
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -26,6 +26,16 @@ export interface Options {
 /**
  * Text before the limit does not wait for the rest: a streamed answer is shown up to the limit.
  *
+ * @example
+ * ```ts
+ * import { DefaultGuardPipeline, LengthGuard } from "effect-lexigram/guard"
+ *
+ * const guards = DefaultGuardPipeline.layerGuards([
+ *   LengthGuard.make({ maxChars: 8000, stages: ["input"] }),
+ *   LengthGuard.make({ name: "answer", maxChars: 2000, stages: ["output"], action: "redact" })
+ * ])
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

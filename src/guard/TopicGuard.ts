@@ -138,6 +138,14 @@ const matchAt = (
  * Lao, Khmer and Burmese set no spaces between words, or attach endings to them: there a topic matches anywhere.
  * Symbols in a topic (`C++`, an emoji) match literally.
  *
+ * @example
+ * ```ts
+ * import { DefaultGuardPipeline, TopicGuard } from "effect-lexigram/guard"
+ *
+ * // Blocks "Sports-betting tips?", but not "my transport".
+ * const guards = DefaultGuardPipeline.layerGuards([TopicGuard.make({ topics: ["casino", "sports betting"] })])
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

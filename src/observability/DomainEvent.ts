@@ -98,6 +98,20 @@ export type EventOf<K> = K extends Kind<infer E> ? E : never
  * Defines a kind of event. Its name is unique in an application and ends in `Event`; its fields must not have the names
  * of `Base` fields.
  *
+ * @example
+ * ```ts
+ * import { DomainEvent, EventBus } from "effect-lexigram/observability"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const Refunded = DomainEvent.define("RefundedEvent", { aggregateType: "order", fields: { amount: Schema.Number } })
+ *
+ * const refunded = (aggregateId: string, amount: number) =>
+ *   Effect.flatMap(EventBus.EventBus, (bus) =>
+ *     bus.publish(DomainEvent.make(Refunded, { aggregateId, fields: { amount } }))
+ *   )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

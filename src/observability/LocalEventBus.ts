@@ -377,6 +377,18 @@ export const make = (options?: Options): Effect.Effect<Service, never, Scope.Sco
 /**
  * A bus in this process, closed with the layer.
  *
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { LocalEventBus } from "effect-lexigram/observability"
+ * import * as Layer from "effect/Layer"
+ *
+ * const events = LocalEventBus.layer({ capacity: 10_000 })
+ *
+ * // The bus of the runs, also for listeners.
+ * const agents = Agents.layerWith({ events }).pipe(Layer.provideMerge(events))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -225,6 +225,20 @@ export const makeMemory = (options?: {
 }
 
 /**
+ * Keeps the last runs in memory, by default 1,000.
+ *
+ * @example
+ * ```ts
+ * import { Agents, type Ids } from "effect-lexigram"
+ * import { RunLog } from "effect-lexigram/observability"
+ * import * as Layer from "effect/Layer"
+ *
+ * const log = RunLog.layerMemory({ maxRuns: 100 })
+ * const agents = Agents.layerWith({ log }).pipe(Layer.provideMerge(log))
+ *
+ * const replay = (runId: Ids.RunId) => RunLog.stream(runId, { userId: "ann" })
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

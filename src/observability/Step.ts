@@ -28,7 +28,7 @@ export interface StepOptions<A, E, R = never> {
   /** A fingerprint of the input, computed on demand. A replay with another one fails, naming the step. */
   readonly hash?: (() => string) | undefined
   readonly success: Schema.Schema<A, any>
-  /** `Schema.Never` for an effect that does not fail. */
+  /** `Schema.make<never, any>(Schema.Never.ast)` for an effect that does not fail. */
   readonly error: Schema.Schema<E, any>
   /**
    * Given for an effect that must not run twice. It decides what comes of an attempt that began and whose end is
@@ -145,6 +145,19 @@ export const guarded = <A, E, R>(write: Effect.Effect<A, E, R>): Effect.Effect<A
 
 /**
  * Runs an effect as a step.
+ *
+ * @example
+ * ```ts
+ * import { Step } from "effect-lexigram/observability"
+ * import * as Effect from "effect/Effect"
+ * import * as Random from "effect/Random"
+ * import * as Schema from "effect/Schema"
+ *
+ * const side = Effect.flatMap(Random.nextIntBetween(0, 7), (n) => (n > 0 ? Effect.succeed(n) : Effect.fail("lost")))
+ *
+ * // A durable run that goes on in another process has the same side again.
+ * const rolled = Step.run({ kind: "dice", success: Schema.Int, error: Schema.String }, side)
+ * ```
  *
  * @since 0.1.0
  * @category combinators

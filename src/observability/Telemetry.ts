@@ -153,6 +153,14 @@ export type Redactor = (text: string) => string
  * Applied to texts before a span records them, if `captureContent` is on. Credentials are always removed; use this for
  * more, such as a detector of personal data. If the redactor throws, nothing of the text is recorded.
  *
+ * @example
+ * ```ts
+ * import { Telemetry } from "effect-lexigram/observability"
+ * import * as Layer from "effect/Layer"
+ *
+ * const redactor = Layer.succeed(Telemetry.ContentRedactor, (text) => text.replaceAll(/\bORD-\d{6}\b/g, "[ORDER]"))
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

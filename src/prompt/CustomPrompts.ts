@@ -23,6 +23,18 @@ export const make = (
   PromptLibrary.make(DefaultPrompts.steps, options)
 
 /**
+ * `make` as a layer.
+ *
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { CustomPrompts } from "effect-lexigram/prompt"
+ *
+ * const agents = Agents.layerWith({
+ *   prompts: CustomPrompts.layer({ instructions: "Answer in the language of the customer." })
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

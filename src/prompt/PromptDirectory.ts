@@ -101,6 +101,16 @@ export const read = (
  * The defaults, the files of a directory on top, and the options on top of both. Files are read once, when the layer is
  * built.
  *
+ * @example
+ * ```ts
+ * import * as NodeContext from "@effect/platform-node/NodeContext"
+ * import { PromptDirectory } from "effect-lexigram/prompt"
+ * import * as Layer from "effect/Layer"
+ *
+ * // PromptDirectory.exportTo("prompts") writes the defaults to begin with.
+ * const prompts = PromptDirectory.layer("prompts").pipe(Layer.provide(NodeContext.layer))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

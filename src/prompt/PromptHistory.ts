@@ -27,6 +27,18 @@ export class PromptHistory extends Context.Tag("effect-lexigram/prompt/PromptHis
 /**
  * Versions that are given, or are read whenever somebody asks.
  *
+ * @example
+ * ```ts
+ * import { PromptHistory, PromptVersions } from "effect-lexigram/prompt"
+ *
+ * const { versions } = PromptVersions.add(PromptVersions.empty, {
+ *   instructions: "Answer in the language of the customer.",
+ *   note: "Customers abroad got English answers"
+ * })
+ *
+ * const history = PromptHistory.layer(versions)
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -246,6 +246,23 @@ export class PromptLibrary extends Ambient.Reference<PromptLibrary>()("effect-le
  * Makes a library of these steps with options on top. `CustomPrompts.make` makes one of the default steps. An override
  * for an unknown step is a `PromptLibraryError`, and a variable that its step does not have is a `PromptTemplateError`.
  *
+ * @example
+ * ```ts
+ * import { PromptLibrary, PromptStep } from "effect-lexigram/prompt"
+ * import * as Either from "effect/Either"
+ *
+ * const draft = PromptStep.make({
+ *   pattern: "letters",
+ *   name: "draft",
+ *   variables: ["topic"],
+ *   system: "You write short letters.",
+ *   user: "Write a letter about {topic}."
+ * })
+ *
+ * const library = PromptLibrary.make([draft], { instructions: { letters: "Never promise a date." } })
+ * const prompt = Either.map(library, ({ render }) => render(draft, { topic: "a refund", output_format: "" }))
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

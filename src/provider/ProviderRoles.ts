@@ -83,6 +83,15 @@ const providerFor = (
  * and `LEX_AI_LLM__BASE_URL` if it is the same provider as `LEX_AI_LLM__PROVIDER`; roles with the same provider and
  * model share a client. A role without one uses the default client with the role's model and settings.
  *
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { ProviderRoles } from "effect-lexigram/provider"
+ *
+ * // LEX_AI_LLM__ROLES__TRANSLATOR__MODEL=qwen3 gives the role "translator" a model of its own.
+ * const agents = Agents.layerWith({ router: ProviderRoles.layerConfig({ roles: ["translator"] }) })
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -137,6 +137,21 @@ const handlers = (options: Options, limits: ApiLimits.Limits) =>
  * The handlers of `AgentRpc` and its middleware, for `RpcServer.layer(AgentRpc)`. Nothing that a caller does acts for
  * the system.
  *
+ * @example
+ * ```ts
+ * import * as RpcServer from "@effect/rpc/RpcServer"
+ * import { Agent } from "effect-lexigram"
+ * import { AgentRpc, AgentRpcServer } from "effect-lexigram/rpc"
+ * import * as Layer from "effect/Layer"
+ *
+ * const agents = [Agent.make("clerk", { system: "You help at the desk." })]
+ *
+ * // Requires a protocol, such as that of RpcServer.layerProtocolWebsocket.
+ * const server = RpcServer.layer(AgentRpc.AgentRpc).pipe(
+ *   Layer.provide(AgentRpcServer.layer({ agents, limits: { requestsPerMinute: 120 } }))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

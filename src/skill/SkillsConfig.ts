@@ -245,6 +245,17 @@ const check = FlatConfig.checking(SkillsConfig, defaults)
  * Overrides some defaults, or fails with every invalid field and what it must be. A field that is `undefined` keeps its
  * default.
  *
+ * @example
+ * ```ts
+ * import { SkillsConfig } from "effect-lexigram/skill"
+ * import * as Either from "effect/Either"
+ *
+ * // The folders of skills of this project alone.
+ * const places = SkillsConfig.make({ skillPaths: [], enabledDirectories: [], projectSkills: "first" }).pipe(
+ *   Either.map(SkillsConfig.placesOf)
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -249,6 +249,20 @@ export const make = (
  * only cause. A layer that several tests share is checked once, when it closes after the last of them: by `layer` of
  * `@effect/vitest` in `afterAll`, and by a `ManagedRuntime` in `dispose`.
  *
+ * @example
+ * ```ts
+ * import { Agent, AgentExecutor, Agents } from "effect-lexigram"
+ * import { TestModel } from "effect-lexigram/testing"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const clerk = Agent.make("clerk", { system: "You help at the desk." })
+ *
+ * const answer = AgentExecutor.run(clerk, { input: "When are you open?" }).pipe(
+ *   Effect.provide(Agents.layer().pipe(Layer.provide(TestModel.layer(["From 9 to 5."]))))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

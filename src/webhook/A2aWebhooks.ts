@@ -230,6 +230,17 @@ const deliver = (configs: Configs, delivery: WebhookDelivery.Delivery, tasksOf: 
  * then, with the token and the authentication of its config. The store of the engine keeps both as they are; they go
  * with the other data of their owner. Addresses are checked as those of `SignedWebhooks`. Redirects are not followed.
  *
+ * @example
+ * ```ts
+ * import * as WorkflowEngine from "@effect/workflow/WorkflowEngine"
+ * import { A2aWebhooks } from "effect-lexigram/webhook"
+ * import * as Layer from "effect/Layer"
+ *
+ * const push = A2aWebhooks.layer({ hosts: ["*.example.org"], quiet: "1 second" }).pipe(
+ *   Layer.provide(WorkflowEngine.layerMemory)
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

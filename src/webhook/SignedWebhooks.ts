@@ -108,6 +108,19 @@ class Deliveries {
  * with `WorkflowEngine.layerMemory` they end with it. Addresses are checked as those of `WebBrowseSkill`: by default
  * they are public ones, at the ports 80 and 443. Redirects are not followed.
  *
+ * @example
+ * ```ts
+ * import { SignedWebhooks } from "effect-lexigram/webhook"
+ * import * as Config from "effect/Config"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Requires Runs and WorkflowEngine, such as those of DurableRuns.layer and Durable.layerSqlite.
+ * const webhooks = Layer.unwrapEffect(
+ *   Effect.map(Config.redacted("WEBHOOK_SECRET"), (secret) => SignedWebhooks.layer({ secret }))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -236,6 +236,17 @@ export const make = (
  * `NodeContext.layer` of `@effect/platform-node` provides the requirements. Nothing runs on Windows, where leftover
  * processes could not be killed.
  *
+ * @example
+ * ```ts
+ * import * as NodeContext from "@effect/platform-node/NodeContext"
+ * import { ChildScripts } from "effect-lexigram/builtin"
+ * import * as Layer from "effect/Layer"
+ *
+ * const scripts = ChildScripts.layer({ allowedTypes: ["py"], timeout: "10 seconds", isolation: "namespace" }).pipe(
+ *   Layer.provide(NodeContext.layer)
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -47,6 +47,15 @@ const instructions = `You translate a text. The message of the user is one JSON 
 /**
  * `text_translate` by the model of a role. Sends the whole text, at most 100,000 characters, to the model.
  *
+ * @example
+ * ```ts
+ * import { TextTranslateSkill } from "effect-lexigram/builtin"
+ * import { DefaultSkillRegistry } from "effect-lexigram/skill"
+ *
+ * // Requires ModelRouter.
+ * const registry = DefaultSkillRegistry.layer(TextTranslateSkill.make({ role: "general", timeout: "20 seconds" }))
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -178,6 +178,19 @@ const maxOfOne = 20
 /**
  * Web search by Brave.
  *
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import { HttpSearch } from "effect-lexigram/builtin"
+ * import * as Config from "effect/Config"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const search = Layer.unwrapEffect(
+ *   Effect.map(Config.redacted("BRAVE_API_KEY"), (apiKey) => HttpSearch.layerBrave({ apiKey, timeout: "5 seconds" }))
+ * ).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

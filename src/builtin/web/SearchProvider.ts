@@ -64,6 +64,20 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { SearchProvider } from "effect-lexigram/builtin"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const pages = [{ title: "Opening hours", url: "https://shop.example/hours", snippet: "Open from 9 to 5." }]
+ *
+ * const search = Layer.succeed(SearchProvider.SearchProvider, {
+ *   search: (query, { maxResults }) =>
+ *     Effect.succeed(pages.filter(({ snippet }) => snippet.includes(query)).slice(0, maxResults))
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

@@ -34,6 +34,16 @@ export const parse = (name: string): Effect.Effect<Providers.Options, ConfigErro
  * The model of a name, over `fetch`. `offline` is the embedded one, which needs no network. Fails if the provider is
  * unknown, or lacks a key, a model or an address.
  *
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { ModelName } from "effect-lexigram/cli"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Reads OPENROUTER_API_KEY.
+ * const agents = Agents.layer().pipe(Layer.provide(ModelName.layer("openrouter/qwen/qwen3-32b")))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

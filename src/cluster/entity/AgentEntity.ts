@@ -107,6 +107,19 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { AgentEntity } from "effect-lexigram/cluster"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const sessions = yield* AgentEntity.AgentEntity
+ *   const message = { agent: "helper", sessionId: "order-7", userId: "ann", input: "Where is it?", messageId: "m-1" }
+ *   const response = yield* sessions.send(message)
+ *   return response.message
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

@@ -137,6 +137,19 @@ const byFormat = (source: Source, bounds: Bounds): Effect.Effect<DocumentText, D
 /**
  * Reads a document within bounds.
  *
+ * @example
+ * ```ts
+ * import { DocumentReader } from "effect-lexigram/document"
+ * import * as Effect from "effect/Effect"
+ *
+ * const content = "<title>Opening hours</title><p>We are open from 9 to 5.</p>"
+ *
+ * const program = Effect.gen(function* () {
+ *   const { text, title } = yield* DocumentReader.read({ name: "hours.html", content }, { maxBytes: 1024 * 1024 })
+ *   return `${title}: ${text}`
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category conversions
  */

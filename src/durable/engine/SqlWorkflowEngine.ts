@@ -226,6 +226,17 @@ export const layer = (
 /**
  * Migrates the database first.
  *
+ * @example
+ * ```ts
+ * import { SqlWorkflowEngine } from "effect-lexigram/durable"
+ * import { SqliteClient } from "effect-lexigram/persistence"
+ * import * as Layer from "effect/Layer"
+ *
+ * const engine = SqlWorkflowEngine.layerMigrated({ lease: "5 seconds", retain: "30 days" }).pipe(
+ *   Layer.provide(SqliteClient.layer({ file: "workflows.db" }))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -188,6 +188,20 @@ export const run = <R = never>(
  * Scores runs in the background as long as the layer lives. An option that is not valid fails the layer; a later
  * failure, such as an id that another experiment has, is logged.
  *
+ * @example
+ * ```ts
+ * import { JudgeScorer, OnlineScoring } from "effect-lexigram/eval"
+ *
+ * const scoring = OnlineScoring.layer({
+ *   id: "support 2026-11",
+ *   agents: ["support"],
+ *   scorers: [JudgeScorer.make({ criteria: { helpful: "The answer helps the customer." } })],
+ *   rate: 0.05,
+ *   everybody: true,
+ *   maxCostUsd: 20
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -110,6 +110,16 @@ const expectedOf = <Expected>(
  * A dataset out of recorded runs. The inputs are the messages as the guards left them; files of messages are no part of
  * it. Reads the records page by page, and each log once.
  *
+ * @example
+ * ```ts
+ * import { SystemAccess } from "effect-lexigram/domain"
+ * import { RunCases } from "effect-lexigram/eval"
+ *
+ * const support = SystemAccess.grant(
+ *   RunCases.fromRuns({ name: "support", agent: "support", expected: "answer", limit: 200 })
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

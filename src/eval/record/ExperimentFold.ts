@@ -38,6 +38,20 @@ export interface Fold {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { ExperimentFold, ExperimentStore } from "effect-lexigram/eval"
+ * import * as Effect from "effect/Effect"
+ * import * as Stream from "effect/Stream"
+ *
+ * const spent = Effect.gen(function* () {
+ *   const store = yield* ExperimentStore.ExperimentStore
+ *   const fold = ExperimentFold.make()
+ *   yield* Stream.runForEach(store.read("1a2b3c4"), ({ entry }) => Effect.sync(() => fold.push(entry)))
+ *   return fold.costUsd()
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

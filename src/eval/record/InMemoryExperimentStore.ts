@@ -74,6 +74,17 @@ export const make = (): ExperimentStore.Service => {
 }
 
 /**
+ * Experiments end with the process.
+ *
+ * @example
+ * ```ts
+ * import { Experiment, InMemoryExperimentStore } from "effect-lexigram/eval"
+ * import * as Effect from "effect/Effect"
+ *
+ * const tried = <I, E, O>(experiment: Experiment.Experiment<I, E, O, never>) =>
+ *   Experiment.run(experiment, { id: "draft" }).pipe(Effect.provide(InMemoryExperimentStore.layer))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -197,6 +197,20 @@ export const make = ({
   })
 
 /**
+ * `make` as a layer.
+ *
+ * @example
+ * ```ts
+ * import * as NodeContext from "@effect/platform-node/NodeContext"
+ * import { Experiment, JsonlExperimentStore } from "effect-lexigram/eval"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const store = JsonlExperimentStore.layer({ folder: "evals" }).pipe(Layer.provide(NodeContext.layer))
+ *
+ * const results = Experiment.load("1a2b3c4").pipe(Effect.provide(store))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

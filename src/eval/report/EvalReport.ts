@@ -47,6 +47,17 @@ export type MarkdownOptions = ReportMarkdown.MarkdownOptions
 /**
  * Fails if the datasets of the two experiments differ, or an option is out of its bounds.
  *
+ * @example
+ * ```ts
+ * import { EvalReport, Experiment } from "effect-lexigram/eval"
+ * import * as Effect from "effect/Effect"
+ *
+ * const page = Effect.gen(function* () {
+ *   const report = yield* EvalReport.make(yield* Experiment.load("1a2b3c4"))
+ *   return EvalReport.toHtml(report)
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -105,6 +105,21 @@ const checkDatasets = ({ baseline, candidate }: Options): Statistics.Result<void
  * Compares the mean scores of the cases that both have. Fails if the datasets differ, a variant or the scorer is
  * unknown, or there is no case to compare.
  *
+ * @example
+ * ```ts
+ * import { Experiment, VariantComparison } from "effect-lexigram/eval"
+ * import * as Effect from "effect/Effect"
+ *
+ * const lost = Effect.gen(function* () {
+ *   const compared = yield* VariantComparison.make({
+ *     baseline: { results: yield* Experiment.load("1a2b3c4") },
+ *     candidate: { results: yield* Experiment.load("5d6e7f8") },
+ *     scorer: "exact"
+ *   })
+ *   return compared.pairs.filter(({ baseline, candidate }) => candidate < baseline)
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

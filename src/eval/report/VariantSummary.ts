@@ -132,6 +132,17 @@ const sum = (values: ReadonlyArray<number | undefined>): number =>
 /**
  * A summary for each variant of the experiment, in its order. Fails if an option is out of its bounds.
  *
+ * @example
+ * ```ts
+ * import { Experiment, VariantSummary } from "effect-lexigram/eval"
+ * import * as Effect from "effect/Effect"
+ *
+ * const passes = Effect.gen(function* () {
+ *   const summaries = yield* VariantSummary.make(yield* Experiment.load("1a2b3c4"), { passAt: 0.8 })
+ *   return summaries.map(({ scores, variant }) => ({ variant, passRate: scores[0]?.passRate }))
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

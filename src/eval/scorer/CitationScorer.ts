@@ -40,6 +40,17 @@ const MAX_NAMED = 5
  * have the words, figures and quotations of the sentences that cite them. The reason names those that do not. With
  * `required` an answer without a citation scores 0. The check compares words, not meanings.
  *
+ * @example
+ * ```ts
+ * import { CitationScorer } from "effect-lexigram/eval"
+ *
+ * const text = "Refunds take at most five days."
+ * const handbook = [{ number: 1, title: "Handbook", source: "handbook.pdf", place: "page 4", text }]
+ *
+ * // "Refunds take at most five days [1]." scores 1.
+ * const cited = CitationScorer.make({ sources: () => handbook, required: true })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -35,6 +35,14 @@ const cosine = (a: Embedder.Vector, b: Embedder.Vector): number => {
  * `EmbedderCache` around it embeds references once. A `floor` that is not below 1 throws a `TypeError`, because scorers
  * are constants.
  *
+ * @example
+ * ```ts
+ * import { EmbeddingScorer } from "effect-lexigram/eval"
+ *
+ * // Requires Embedder.
+ * const near = EmbeddingScorer.make({ name: "meaning", floor: 0.3 })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

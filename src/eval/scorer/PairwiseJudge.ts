@@ -149,6 +149,16 @@ export const compare = (
  * judge does not stay with its choice in the other order. The mean over many cases is the rate of wins. Asks the client
  * in context.
  *
+ * @example
+ * ```ts
+ * import { PairwiseJudge } from "effect-lexigram/eval"
+ *
+ * const better = PairwiseJudge.make({
+ *   criteria: "The answer that helps the customer more.",
+ *   baseline: () => "Please call our hotline."
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

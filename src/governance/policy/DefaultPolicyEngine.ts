@@ -174,6 +174,20 @@ export type ServicesOf<P> = P extends Policy.CodePolicy<infer R> ? R : never
 /**
  * Fails with `GovernanceConfigurationError` if a policy is invalid.
  *
+ * @example
+ * ```ts
+ * import { DefaultPolicyEngine } from "effect-lexigram/governance"
+ *
+ * const policies = DefaultPolicyEngine.layer([
+ *   {
+ *     id: "no-secrets-abroad",
+ *     scope: "data_classification",
+ *     effect: "deny",
+ *     when: { classifications: ["secret"], providers: ["openrouter"] }
+ *   }
+ * ])
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -88,6 +88,16 @@ const byUser = (lists: Options["modelAllowlist"]): ((userId: string | undefined)
 /**
  * Compiles the lists once; a check then costs only the applicable patterns.
  *
+ * @example
+ * ```ts
+ * import { ModelAccess } from "effect-lexigram/governance"
+ *
+ * const access = ModelAccess.make({ modelAllowlist: { "*": ["openai/gpt-4.1*"], ada: ["*"] } })
+ *
+ * access.check({ userId: "bob", provider: "openai", model: "o3" }) // ModelAccessDeniedError
+ * access.check({ userId: "ada", provider: "openai", model: "o3" }) // undefined
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -40,6 +40,16 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { PolicyEngine } from "effect-lexigram/governance"
+ * import * as Effect from "effect/Effect"
+ *
+ * const decide = Effect.flatMap(PolicyEngine.PolicyEngine, (engine) =>
+ *   engine.evaluate({ scopes: ["data_classification"], provider: "openrouter", classifications: ["secret"] })
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

@@ -127,6 +127,19 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { AuditLog } from "effect-lexigram/governance"
+ * import * as Effect from "effect/Effect"
+ *
+ * const denials = Effect.gen(function* () {
+ *   const log = yield* AuditLog.AuditLog
+ *   const events = yield* log.read({ userId: Ids.UserId.make("ada") })
+ *   return events.filter(({ status }) => status === "denied")
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

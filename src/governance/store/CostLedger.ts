@@ -166,6 +166,18 @@ const whole = (value: number, most: number): number =>
  * Makes an amount of these US dollars and tokens, rounded up, at most a million dollars and 10^12 tokens. Negative and
  * non-numeric values count as 0.
  *
+ * @example
+ * ```ts
+ * import { CostLedger } from "effect-lexigram/governance"
+ * import * as Effect from "effect/Effect"
+ *
+ * const balance = Effect.gen(function* () {
+ *   const ledger = yield* CostLedger.CostLedger
+ *   yield* ledger.book(["ada"], CostLedger.amount({ usd: 0.02, tokens: 800 }))
+ *   return yield* ledger.read("ada")
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -114,6 +114,15 @@ const memoryStore = (capacity: number): AuditLog.Store => {
  * Keeps events in this process; lost when it ends. `capacity` is the number of events kept, 10,000 by default; the
  * oldest are dropped first.
  *
+ * @example
+ * ```ts
+ * import { DefaultAuditLog, DefaultGovernance } from "effect-lexigram/governance"
+ *
+ * const audit = DefaultAuditLog.layerMemory({ capacity: 1000 })
+ *
+ * const governance = DefaultGovernance.layerWith({ config: { monthlyBudget: 100 }, audit })
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

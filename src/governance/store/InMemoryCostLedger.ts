@@ -252,6 +252,16 @@ export const make = (options?: Options | undefined): Effect.Effect<CostLedger.Se
 /**
  * A ledger that is lost when the process ends.
  *
+ * @example
+ * ```ts
+ * import { CostLedger, InMemoryCostLedger } from "effect-lexigram/governance"
+ * import * as Effect from "effect/Effect"
+ *
+ * const read = Effect.flatMap(CostLedger.CostLedger, (ledger) => ledger.read("ada")).pipe(
+ *   Effect.provide(InMemoryCostLedger.layer({ capacity: 10_000 }))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -266,6 +266,18 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
 /**
  * Counts in this process; lost when it ends.
  *
+ * @example
+ * ```ts
+ * import { RateLimitStore } from "effect-lexigram/governance"
+ * import * as Effect from "effect/Effect"
+ *
+ * const mayLogIn = Effect.gen(function* () {
+ *   const store = yield* RateLimitStore.RateLimitStore
+ *   const taken = yield* store.take({ key: "login:ada", amount: 1, limit: 5, windowMs: 60_000 })
+ *   return taken.allowed
+ * }).pipe(Effect.provide(RateLimitStore.layerMemory()))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

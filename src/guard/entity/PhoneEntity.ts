@@ -350,6 +350,16 @@ const findAtHome = (text: string, confidenceOf: ConfidenceOf): ReadonlyArray<Pii
  * given countries where the grouping is customary or a word beside it announces a number. Fails when
  * `libphonenumber-js` is not installed.
  *
+ * @example
+ * ```ts
+ * import { PhoneEntity, PiiDetector } from "effect-lexigram/guard"
+ * import * as Effect from "effect/Effect"
+ *
+ * const find = Effect.map(PhoneEntity.make({ countries: ["DE", "AT"] }), (phone) =>
+ *   PiiDetector.make({ entities: [phone] }).find("Call +49 30 901820.")
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -322,6 +322,15 @@ export const telegram: PiiEntity.PiiEntity = token({
 })
 
 /**
+ * @example
+ * ```ts
+ * import { PiiDetector, VendorEntities } from "effect-lexigram/guard"
+ *
+ * const keys = PiiDetector.make({ entities: VendorEntities.all, sensitivity: "high" })
+ *
+ * const hasKey = (text: string) => keys.find(text).length > 0
+ * ```
+ *
  * @since 0.1.0
  * @category entities
  */

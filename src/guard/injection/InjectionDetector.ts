@@ -302,6 +302,15 @@ const scoreOf = (matches: ReadonlyArray<Match>): number => {
 /**
  * Compiles the rules once; the detector serves any number of texts.
  *
+ * @example
+ * ```ts
+ * import { InjectionDetector } from "effect-lexigram/guard"
+ *
+ * const detector = InjectionDetector.make()
+ *
+ * const isSuspicious = (text: string) => detector.detect(text).score >= InjectionDetector.thresholds.medium
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

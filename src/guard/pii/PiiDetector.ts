@@ -309,6 +309,14 @@ const resolve = (found: Array<Found>): ReadonlyArray<Detection> => {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { PiiDetector, PiiEntities } from "effect-lexigram/guard"
+ *
+ * const secrets = PiiDetector.make({ entities: PiiEntities.secrets, allow: ["sk-test-key"] })
+ * const hasSecret = (text: string) => secrets.find(text).length > 0
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -64,6 +64,16 @@ export interface Options {
  * Telephone numbers need the package `libphonenumber-js`, which is loaded here. When it is not installed, `make` fails
  * if `PHONE` was named; otherwise it leaves telephone numbers out and logs a warning.
  *
+ * @example
+ * ```ts
+ * import { PiiDetector, PiiEntities } from "effect-lexigram/guard"
+ * import * as Effect from "effect/Effect"
+ *
+ * const detector = Effect.map(PiiEntities.make({ types: ["EMAIL", "IBAN"] }), (entities) =>
+ *   PiiDetector.make({ entities, sensitivity: "low" })
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -32,6 +32,16 @@ export interface Options {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { DefaultGuardPipeline, SecretGuard } from "effect-lexigram/guard"
+ *
+ * // No tool receives a key that the model saw.
+ * const guards = DefaultGuardPipeline.layerGuards([
+ *   SecretGuard.make({ stages: ["input", "output", "toolInput", "toolOutput"], sensitivity: "high" })
+ * ])
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

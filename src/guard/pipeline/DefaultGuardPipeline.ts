@@ -100,6 +100,19 @@ export const fromGuards = <const G extends ReadonlyArray<Guard.Any>>(
 /**
  * Layer of a pipeline of these guards.
  *
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { DefaultGuardPipeline, JudgeGuard, SecretGuard } from "effect-lexigram/guard"
+ *
+ * const guards = DefaultGuardPipeline.layer({
+ *   guards: [SecretGuard.make(), JudgeGuard.make({ kind: "injection" })],
+ *   parallel: true
+ * })
+ *
+ * const agents = Agents.layerWith({ guards })
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

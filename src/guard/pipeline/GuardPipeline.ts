@@ -86,6 +86,19 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { GuardPipeline } from "effect-lexigram/guard"
+ * import * as Effect from "effect/Effect"
+ *
+ * // The text as the guards leave it; undefined if one blocks it.
+ * const checked = (text: string) =>
+ *   Effect.gen(function* () {
+ *     const guards = yield* GuardPipeline.GuardPipeline
+ *     return (yield* guards.checkInput(text, { agent: "import" })).finalContent
+ *   })
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

@@ -92,6 +92,17 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
  * server (`Sessions.layer`) the id of a thread is that of its session, and only the last message of a request is read;
  * without them the messages of the request are the history.
  *
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { AgentServer, AgUi } from "effect-lexigram/http"
+ *
+ * const agents = [Agent.make("clerk", { system: "You help at the desk." })]
+ *
+ * // Clients of AG-UI call /agui/clerk.
+ * const server = AgentServer.layer({ agents, edges: [AgUi.make({ state: true })] })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

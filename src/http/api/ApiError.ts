@@ -191,6 +191,19 @@ const reasonOf = (status: number | undefined): Reason => {
 /**
  * The failure that problem details describe. What they leave out follows from their status.
  *
+ * @example
+ * ```ts
+ * import { ApiError } from "effect-lexigram/http"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * // Fails with what the body of a failed response says.
+ * const failed = (body: string) =>
+ *   Schema.decode(Schema.parseJson(ApiError.ProblemDetails))(body).pipe(
+ *     Effect.flatMap((problem) => Effect.fail(ApiError.fromProblem(problem)))
+ *   )
+ * ```
+ *
  * @since 0.1.0
  * @category conversions
  */

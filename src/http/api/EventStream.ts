@@ -130,6 +130,22 @@ const HEADERS = {
  * The response of what an effect sends. Its failures must be frames too: after the first byte there is no other way to
  * tell them.
  *
+ * @example
+ * ```ts
+ * import * as HttpRouter from "@effect/platform/HttpRouter"
+ * import { EventStream } from "effect-lexigram/http"
+ * import * as Effect from "effect/Effect"
+ *
+ * const router = HttpRouter.empty.pipe(
+ *   HttpRouter.get(
+ *     "/clock",
+ *     EventStream.response((send) => Effect.forEach([1, 2, 3], (id) => send([{ id, data: `tick ${id}` }])), {
+ *       heartbeat: "5 seconds"
+ *     })
+ *   )
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

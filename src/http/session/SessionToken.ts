@@ -276,6 +276,19 @@ const isSessionId = Schema.is(SessionId)
  *
  * Fails when the keys do not fit the algorithms, or when the package `jose` is missing.
  *
+ * @example
+ * ```ts
+ * import { SessionToken } from "effect-lexigram/http"
+ * import * as Config from "effect/Config"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const secret = yield* Config.redacted("SESSION_SECRET")
+ *   const { verify } = yield* SessionToken.make({ secret, algorithms: ["HS256"], audience: "support" })
+ *   return (token: string) => Effect.map(verify(token), ({ userId }) => userId)
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

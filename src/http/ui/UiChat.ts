@@ -92,6 +92,16 @@ const layer = (options: Options, limits: ApiLimits.Limits) =>
  * server (`Sessions.layer`) the id of a chat is that of its session, and only the last message of a request is read;
  * without them the messages of the request are the history.
  *
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { AgentServer, UiChat } from "effect-lexigram/http"
+ *
+ * const agents = [Agent.make("clerk", { system: "You help at the desk." })]
+ *
+ * const server = AgentServer.layer({ agents, edges: [UiChat.make({ grace: "30 seconds" })] })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -213,6 +213,14 @@ export const isTool = (part: Part): part is ToolPart => "toolCallId" in part
 /**
  * The name of the tool that a part calls.
  *
+ * @example
+ * ```ts
+ * import { UiMessage } from "effect-lexigram/http"
+ *
+ * // The tools that an answer called.
+ * const called = ({ parts }: UiMessage.UiMessage) => parts.filter(UiMessage.isTool).map(UiMessage.toolName)
+ * ```
+ *
  * @since 0.1.0
  * @category getters
  */

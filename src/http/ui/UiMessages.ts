@@ -99,6 +99,17 @@ const toMessage = (message: UiMessage): ReadonlyArray<Message> => {
  * The messages for a model. Sources and data are left out, as are calls without a result and messages without content.
  * What a page sends is what its user claims: earlier answers and results may be made up.
  *
+ * @example
+ * ```ts
+ * import { type UiMessage, UiMessages } from "effect-lexigram/http"
+ * import { LlmClient } from "effect-lexigram/llm"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Answers a page without an agent.
+ * const answer = (messages: ReadonlyArray<UiMessage.UiMessage>) =>
+ *   Effect.flatMap(LlmClient.LlmClient, (model) => model.complete({ messages: UiMessages.toMessages(messages) }))
+ * ```
+ *
  * @since 0.1.0
  * @category conversions
  */

@@ -133,6 +133,19 @@ export const makeEncoded = (store: Encoded): Service => {
 /**
  * Keeps them in a key-value store, which several processes may share.
  *
+ * @example
+ * ```ts
+ * import * as KeyValueStore from "@effect/platform/KeyValueStore"
+ * import * as NodeContext from "@effect/platform-node/NodeContext"
+ * import { McpTokens } from "effect-lexigram/mcp"
+ * import * as Layer from "effect/Layer"
+ *
+ * const tokens = McpTokens.layerKeyValueStore.pipe(
+ *   Layer.provide(KeyValueStore.layerFileSystem("/var/lib/desk/tokens")),
+ *   Layer.provide(NodeContext.layer)
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

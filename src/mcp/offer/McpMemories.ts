@@ -55,6 +55,13 @@ const resourceOf = ({ content, id, role }: MemoryEntry): Resource => ({
  * The memory store in the context of the server (`MemoryStore`); without one, and for callers without a user, nothing.
  * An entry is the resource `memory://entries/<id>`. Tools that change the memory are those of `MemoryTools`.
  *
+ * @example
+ * ```ts
+ * import { McpMemories, McpServer } from "effect-lexigram/mcp"
+ *
+ * const desk = McpServer.make({ name: "desk", version: "1.0.0", sources: [McpMemories.make({ maxListed: 20 })] })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

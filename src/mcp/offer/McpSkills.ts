@@ -34,6 +34,17 @@ const mimeTypeOf = (path: string): string => (path.endsWith(".md") ? "text/markd
  * The catalog in the context of the server (`SkillCatalog`); without one, nothing. A skill is the prompt of its name,
  * whose argument `arguments` replaces `$ARGUMENTS`, and its files are the resources `skill://<name>/<path>`.
  *
+ * @example
+ * ```ts
+ * import { McpServer, McpSkills } from "effect-lexigram/mcp"
+ *
+ * const desk = McpServer.make({
+ *   name: "desk",
+ *   version: "1.0.0",
+ *   sources: [McpSkills.make({ only: ({ scopes = [] }, { name }) => name !== "deploy" || scopes.includes("admin") })]
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

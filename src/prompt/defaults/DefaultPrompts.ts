@@ -77,6 +77,14 @@ export const sessionSteps: ReadonlyArray<PromptStep> = [...SessionPrompts.steps]
 /**
  * All of them.
  *
+ * @example
+ * ```ts
+ * import { DefaultPrompts, PromptLibrary } from "effect-lexigram/prompt"
+ *
+ * // What may be overridden, such as "ReActAgent/ThoughtStep".
+ * const names = DefaultPrompts.steps.map(({ name, pattern }) => PromptLibrary.keyOf(pattern, name))
+ * ```
+ *
  * @since 0.1.0
  * @category constants
  */

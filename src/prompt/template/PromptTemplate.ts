@@ -50,6 +50,16 @@ const list = (names: ReadonlyArray<string>): string =>
  * Reads a template. A variable that is not among `variables`, or a `required` one that is missing, is a
  * `PromptTemplateError`. Without `variables` any name is accepted.
  *
+ * @example
+ * ```ts
+ * import { PromptTemplate } from "effect-lexigram/prompt"
+ * import * as Either from "effect/Either"
+ *
+ * const prompt = PromptTemplate.make("Translate into {language}:\n\n{text}", { variables: ["language", "text"] }).pipe(
+ *   Either.flatMap((template) => PromptTemplate.render(template, { language: "French", text: "Good morning" }))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -168,6 +168,19 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, LlmConfi
   })
 
 /**
+ * `make` as a layer.
+ *
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import { EmbeddingProviders } from "effect-lexigram/provider"
+ * import * as Layer from "effect/Layer"
+ *
+ * const embedder = EmbeddingProviders.layer({ provider: "ollama", model: "nomic-embed-text", dimensions: 768 }).pipe(
+ *   Layer.provide(FetchHttpClient.layer)
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -232,6 +232,19 @@ export const requestId = (
  * The error of an answer. Accepts error statuses and 2xx answers that contain an error object. Never throws; the
  * message is the provider's own, in one bounded line, with everything that looks like a key redacted.
  *
+ * @example
+ * ```ts
+ * import { LlmErrorClassifier } from "effect-lexigram/provider"
+ *
+ * // An LlmRateLimitError.
+ * const error = LlmErrorClassifier.classify({
+ *   provider: "desk-llm",
+ *   status: 429,
+ *   headers: { "retry-after": "2" },
+ *   body: `{ "error": { "message": "Too many requests" } }`
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

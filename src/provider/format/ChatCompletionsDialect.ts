@@ -64,6 +64,18 @@ export interface Dialect {
 /**
  * The dialect that an unknown server most likely understands.
  *
+ * @example
+ * ```ts
+ * import { ChatCompletions, ChatCompletionsDialect } from "effect-lexigram/provider"
+ *
+ * // A server that forces no single tool, and refuses requests with `stop`.
+ * const client = ChatCompletions.make({
+ *   baseUrl: "http://127.0.0.1:9000/v1",
+ *   model: "qwen3",
+ *   dialect: { ...ChatCompletionsDialect.standard, namedToolChoice: false, rejects: ["stop"] }
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category dialects
  */

@@ -34,6 +34,24 @@ export const provideContext: {
 /**
  * Provides all requirements from the current context.
  *
+ * @example
+ * ```ts
+ * import * as HttpClient from "@effect/platform/HttpClient"
+ * import { BoundSkill, Skill, SkillRegistry } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const status = Skill.make("status", {
+ *   description: "Whether the shop is up",
+ *   handler: () => Effect.map(HttpClient.get("https://shop.example/health"), ({ status }) => status)
+ * })
+ *
+ * // Takes the client from the context once.
+ * const registered = Effect.gen(function* () {
+ *   const registry = yield* SkillRegistry.SkillRegistry
+ *   yield* registry.register(yield* BoundSkill.make(status))
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category combinators
  */

@@ -18,6 +18,27 @@ import type { Confirmation, Traits } from "./SkillDefinition.js"
  *
  * `like` copies parameters or result, with their schemas, from a skill: a chain copies those of its first and last.
  *
+ * @example
+ * ```ts
+ * import { CompositeSkill, Skill } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const stock = Skill.make("stock", {
+ *   description: "How often an article is there",
+ *   parameters: { article: Schema.String },
+ *   returns: Schema.Number,
+ *   handler: ({ article }) => Effect.succeed(article === "lamp" ? 3 : 0)
+ * })
+ * const available = CompositeSkill.make("available", {
+ *   description: "The articles of a list that are there",
+ *   uses: [stock],
+ *   parameters: Schema.Struct({ articles: Schema.Array(Schema.String) }),
+ *   handler: ({ articles }, run) =>
+ *     Effect.filter(articles, (article) => Effect.map(run(stock, { article }), (count) => count > 0))
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

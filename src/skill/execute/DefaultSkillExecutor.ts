@@ -116,6 +116,20 @@ export const make = (
 /**
  * An executor as a layer; see `make`.
  *
+ * @example
+ * ```ts
+ * import { ApprovalGate } from "effect-lexigram"
+ * import * as Skills from "effect-lexigram/skill"
+ * import * as Layer from "effect/Layer"
+ *
+ * const skills = Skills.DefaultSkillExecutor.layer({ timeout: "10 seconds", maxConcurrent: 4 }).pipe(
+ *   Layer.provide(Skills.PermissionChecker.layerStatic({ ada: ["invoices.*"] })),
+ *   Layer.provide(Skills.SkillResultMemory.layer({ ttl: "5 minutes" })),
+ *   Layer.provide(ApprovalGate.layerDeny),
+ *   Layer.provideMerge(Skills.DefaultSkillRegistry.layerEmpty)
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -70,6 +70,17 @@ type Source = Layer.Layer<SkillRegistry, any, any>
  * One registry over the skills of several, following their changes. A name that two of them share fails the layer; a
  * later duplicate resolves to the first registry. Skills registered here are added to none of them.
  *
+ * @example
+ * ```ts
+ * import { DefaultSkillRegistry, MergedSkillRegistry, Skill } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const greet = Skill.make("greet", { description: "Greets", handler: () => Effect.succeed("hello") })
+ * const leave = Skill.make("leave", { description: "Says goodbye", handler: () => Effect.succeed("goodbye") })
+ *
+ * const registry = MergedSkillRegistry.layer(DefaultSkillRegistry.layer(greet), DefaultSkillRegistry.layer(leave))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -44,6 +44,19 @@ interface Granted {
 /**
  * Grants in memory, with a checker over them. `initial` lists permissions by user.
  *
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { PermissionGrants } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const permissions = PermissionGrants.layer({ ada: ["files.read"] })
+ *
+ * const promote = Effect.flatMap(PermissionGrants.PermissionGrants, (grants) =>
+ *   grants.grant(Ids.UserId.make("ada"), ["files.write"])
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

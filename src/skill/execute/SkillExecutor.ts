@@ -49,6 +49,19 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { Ids } from "effect-lexigram"
+ * import { SkillExecutor } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const invoice = Effect.gen(function* () {
+ *   const executor = yield* SkillExecutor.SkillExecutor
+ *   const result = yield* executor.execute({ name: "invoice", params: { year: 2031 }, userId: Ids.UserId.make("ada") })
+ *   return result.output
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

@@ -39,6 +39,20 @@ export const register = <const S extends ReadonlyArray<Skill.Any>>(
 /**
  * `register` as a layer.
  *
+ * @example
+ * ```ts
+ * import { DefaultSkillRegistry, Skill, SkillRegistration } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const greet = Skill.make("greet", { description: "Greets", handler: () => Effect.succeed("hello") })
+ *
+ * // A part of an application that adds its skills to the registry in context.
+ * const greetings = SkillRegistration.layer(greet)
+ *
+ * const skills = greetings.pipe(Layer.provideMerge(DefaultSkillRegistry.layerEmpty))
+ * ```
+ *
  * @since 0.1.0
  * @category registration
  */

@@ -64,6 +64,18 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { SkillRegistry } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * // The names of the skills that a reader may use.
+ * const names = Effect.gen(function* () {
+ *   const registry = yield* SkillRegistry.SkillRegistry
+ *   return (yield* registry.list({ permissions: ["files.read"] })).map(({ name }) => name)
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

@@ -231,6 +231,18 @@ export const make = (backend: CacheBackend.Service, options?: Options | undefine
 /**
  * Keeps results in the `CacheBackend`.
  *
+ * @example
+ * ```ts
+ * import { RedisCacheBackend } from "effect-lexigram/persistence"
+ * import { SkillResultBackend } from "effect-lexigram/skill"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Requires the client of Redis.
+ * const results = SkillResultBackend.layer({ ttl: "10 minutes", namespace: "desk" }).pipe(
+ *   Layer.provide(RedisCacheBackend.layer())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

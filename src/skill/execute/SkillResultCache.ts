@@ -102,6 +102,15 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { SkillResultCache } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * // After prices have changed.
+ * const forget = Effect.flatMap(SkillResultCache.SkillResultCache, (cache) => cache.invalidateSkill("price"))
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

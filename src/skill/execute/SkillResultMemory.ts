@@ -171,6 +171,17 @@ const millisOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>): number =>
 /**
  * Keeps results in this process.
  *
+ * @example
+ * ```ts
+ * import { DefaultSkillExecutor, SkillResultMemory } from "effect-lexigram/skill"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Requires SkillRegistry, PermissionChecker and ApprovalGate.
+ * const executor = DefaultSkillExecutor.layer().pipe(
+ *   Layer.provide(SkillResultMemory.layer({ ttl: "5 minutes", capacity: 200 }))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -83,6 +83,18 @@ const outputOf = (result: SkillResult): Effect.Effect<unknown, SkillExecutionErr
  * (`ApprovalGate.Requester`), with the skill's permissions, cache, timeout, retries and limits. The tool runner asks
  * for confirmation, once. Failures are observations for the model.
  *
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { Skill, SkillTool } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const hours = Skill.make("hours", { description: "The opening hours", handler: () => Effect.succeed("9 to 5") })
+ *
+ * // Its calls require SkillExecutor.
+ * const clerk = Agent.make("clerk", { system: "You help at the desk.", tools: [SkillTool.toTool(hours)] })
+ * ```
+ *
  * @since 0.1.0
  * @category conversions
  */

@@ -136,6 +136,17 @@ const once = { timeout: Duration.infinity, retries: 0 }
  *
  * Activations are recorded in `ActiveSkills`; only the files and scripts of active skills can be used.
  *
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { CatalogTools, SkillCatalog } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const clerk = Effect.map(SkillCatalog.SkillCatalog, (catalog) =>
+ *   Agent.make("clerk", { system: "You help at the desk.", tools: CatalogTools.make(catalog, { maxChars: 4000 }).all })
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

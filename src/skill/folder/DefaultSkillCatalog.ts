@@ -330,6 +330,20 @@ export const makeLive = <E = never, R = never, E2 = never, R2 = never>(
   })
 
 /**
+ * `make` as a layer.
+ *
+ * @example
+ * ```ts
+ * import { DefaultSkillCatalog, ScriptRunner, SkillFolders, SkillTrust } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Requires FileSystem and Path.
+ * const catalog = Layer.unwrapEffect(
+ *   Effect.map(SkillFolders.scan({ paths: ["./skills"] }), ({ skills }) => DefaultSkillCatalog.layer(skills))
+ * ).pipe(Layer.provide([SkillTrust.layerNoop, ScriptRunner.layerNoop]))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -88,6 +88,17 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { ScriptRunner, type SkillFile } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const report = ({ directory, file }: SkillFile.LoadedSkill) =>
+ *   Effect.flatMap(ScriptRunner.ScriptRunner, (runner) =>
+ *     runner.run({ skillName: file.name, directory, script: "scripts/main.py", params: { month: "2026-11" } })
+ *   )
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

@@ -141,6 +141,17 @@ const contentOf = (file: FileSystem.File, maxBytes: number): Effect.Effect<Uint8
  * The text of a file of the skill. The opened file is checked to be the one at the path, so that a file moved into its
  * place meanwhile is not read instead.
  *
+ * @example
+ * ```ts
+ * import { SkillAccess, SkillFileReader } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Requires FileSystem and Path.
+ * const guide = Effect.flatMap(SkillFileReader.load("./skills/refunds"), (skill) =>
+ *   SkillAccess.readText(skill, "references/guide.md", { maxBytes: 64 * 1024 })
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

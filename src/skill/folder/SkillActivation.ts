@@ -72,6 +72,18 @@ export const present = (skill: Pick<SkillActivation, "name" | "files">, instruct
 /**
  * Activates a skill with these arguments.
  *
+ * @example
+ * ```ts
+ * import { SkillActivation, SkillFileReader } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * // What a model reads of the skill. Requires FileSystem and Path.
+ * const text = Effect.map(
+ *   SkillFileReader.load("./skills/refunds"),
+ *   (skill) => SkillActivation.make(skill, { params: { order: 7 } }).text
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

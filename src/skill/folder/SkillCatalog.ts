@@ -69,6 +69,19 @@ export interface Service {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { SkillCatalog } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * // For the prompt of a model.
+ * const listing = Effect.gen(function* () {
+ *   const catalog = yield* SkillCatalog.SkillCatalog
+ *   const { text } = yield* catalog.listing({ maxTokens: 500, only: ({ name }) => !name.startsWith("internal-") })
+ *   return text
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category tags
  */

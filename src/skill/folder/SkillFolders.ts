@@ -333,6 +333,18 @@ export const register = Effect.fnUntraced(function* (
 /**
  * `register` as a layer.
  *
+ * @example
+ * ```ts
+ * import * as NodeContext from "@effect/platform-node/NodeContext"
+ * import { DefaultSkillRegistry, ScriptRunner, SkillFolders } from "effect-lexigram/skill"
+ * import * as Layer from "effect/Layer"
+ *
+ * const skills = SkillFolders.layer({ paths: ["./skills"], debounce: "1 second" }).pipe(
+ *   Layer.provideMerge(DefaultSkillRegistry.layerEmpty),
+ *   Layer.provide([ScriptRunner.layerNoop, NodeContext.layer])
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

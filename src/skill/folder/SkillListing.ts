@@ -51,6 +51,18 @@ const more = (count: number): string => `<more_skills count="${count}" note="Sea
 /**
  * Lists these skills within a token budget, the first ones first.
  *
+ * @example
+ * ```ts
+ * import { SkillFolders, SkillListing } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * // The names of skills that have no room. Requires FileSystem and Path.
+ * const omitted = Effect.map(
+ *   SkillFolders.scan({ paths: ["./skills"] }),
+ *   ({ skills }) => SkillListing.make(skills, { maxTokens: 500 }).omitted
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

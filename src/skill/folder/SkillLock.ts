@@ -238,6 +238,22 @@ export const layer = (
   Layer.effect(SkillTrust, make(options))
 
 /**
+ * `makeWith` as a layer.
+ *
+ * @example
+ * ```ts
+ * import * as NodeContext from "@effect/platform-node/NodeContext"
+ * import { SkillLock } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Accepts the skills of the project, and refuses changes of what was accepted.
+ * const trust = SkillLock.layerWith({
+ *   path: "skills.lock.json",
+ *   ask: ({ pinned, skill }) => Effect.succeed(pinned === undefined && skill.directory.startsWith("/srv/desk/skills/"))
+ * }).pipe(Layer.provide(NodeContext.layer))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

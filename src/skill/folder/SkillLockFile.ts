@@ -86,6 +86,20 @@ export const format = (lock: Lock): string => {
 /**
  * The lock in a file, or why it is invalid.
  *
+ * @example
+ * ```ts
+ * import * as FileSystem from "@effect/platform/FileSystem"
+ * import { SkillLockFile } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ * import * as Either from "effect/Either"
+ *
+ * const accepted = Effect.gen(function* () {
+ *   const fs = yield* FileSystem.FileSystem
+ *   const lock = SkillLockFile.parse(yield* fs.readFileString("skills.lock.json"))
+ *   return Either.map(lock, ({ skills }) => skills.map(({ hash, name }) => `${name} ${hash.slice(0, 12)}`))
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category conversions
  */

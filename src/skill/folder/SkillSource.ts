@@ -86,6 +86,17 @@ export const make = <const S extends ReadonlyArray<Skill.Any>, R = never>(
 /**
  * A source of these skills.
  *
+ * @example
+ * ```ts
+ * import { Skill, SkillSource } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const hours = Skill.make("hours", { description: "The opening hours", handler: () => Effect.succeed("9 to 5") })
+ *
+ * // Requires SkillRegistry and Scope.
+ * const reports = SkillSource.register(SkillSource.fromSkills("desk", [hours]))
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

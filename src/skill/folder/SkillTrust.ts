@@ -50,6 +50,14 @@ export class SkillTrust extends Context.Tag("effect-lexigram/skill/SkillTrust")<
 /**
  * Trust decided by one function.
  *
+ * @example
+ * ```ts
+ * import { SkillTrust } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const trust = SkillTrust.layer(({ directory }) => Effect.succeed(directory.startsWith("/srv/desk/skills/")))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

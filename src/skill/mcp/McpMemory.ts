@@ -200,6 +200,25 @@ export const make = (initial: Server, options?: { readonly name?: string | undef
   })
 
 /**
+ * The client of `make` as a layer.
+ *
+ * @example
+ * ```ts
+ * import { McpMemory } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * const server = McpMemory.layer({
+ *   name: "desk",
+ *   tools: [
+ *     {
+ *       name: "hours",
+ *       inputSchema: { type: "object", properties: {} },
+ *       call: () => Effect.succeed({ content: [{ type: "text", text: "9 to 5" }], isError: false })
+ *     }
+ *   ]
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

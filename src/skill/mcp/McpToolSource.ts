@@ -17,6 +17,19 @@ import type { Options } from "./McpToolPlan.js"
  * read again only after a change, when a run asks for it; a tool that did not change stays the same object. A server
  * that cannot be reached fails a run that begins and leaves one that goes on with its last tools.
  *
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { McpClient, McpToolSource } from "effect-lexigram/skill"
+ * import * as Effect from "effect/Effect"
+ *
+ * // Lives as long as the scope.
+ * const clerk = Effect.gen(function* () {
+ *   const files = yield* McpToolSource.make(yield* McpClient.McpClient, { confirm: "always" })
+ *   return Agent.make("clerk", { system: "You help at the desk." }).pipe(Agent.withToolSource(files))
+ * })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

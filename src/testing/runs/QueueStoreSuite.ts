@@ -262,6 +262,21 @@ export {
    * Runs one case on a store of its own: the layer is built for it under a `TestClock` and released afterwards. It must
    * build an empty store.
    *
+   * @example
+   * ```ts
+   * import type { QueueStore } from "effect-lexigram/agent"
+   * import { QueueStoreSuite } from "effect-lexigram/testing"
+   * import * as Effect from "effect/Effect"
+   * import type * as Layer from "effect/Layer"
+   *
+   * declare const test: (name: string, run: () => Promise<void>) => void
+   * declare const mine: Layer.Layer<QueueStore.QueueStore>
+   *
+   * for (const one of QueueStoreSuite.cases) {
+   *   test(one.name, () => Effect.runPromise(QueueStoreSuite.check(one, mine)))
+   * }
+   * ```
+   *
    * @since 0.1.0
    * @category combinators
    */

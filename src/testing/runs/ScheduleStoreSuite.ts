@@ -259,6 +259,21 @@ export {
    * Runs one case on a store of its own: the layer is built for it under a `TestClock` and released afterwards. It must
    * build an empty store.
    *
+   * @example
+   * ```ts
+   * import type { ScheduleStore } from "effect-lexigram/agent"
+   * import { ScheduleStoreSuite } from "effect-lexigram/testing"
+   * import * as Effect from "effect/Effect"
+   * import type * as Layer from "effect/Layer"
+   *
+   * declare const test: (name: string, run: () => Promise<void>) => void
+   * declare const mine: Layer.Layer<ScheduleStore.ScheduleStore>
+   *
+   * for (const one of ScheduleStoreSuite.cases) {
+   *   test(one.name, () => Effect.runPromise(ScheduleStoreSuite.check(one, mine)))
+   * }
+   * ```
+   *
    * @since 0.1.0
    * @category combinators
    */

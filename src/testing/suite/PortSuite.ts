@@ -53,6 +53,20 @@ export type Run<Port> = <E>(layer: Layer.Layer<Port, E>) => Effect.Effect<Readon
 /**
  * The checks of a port whose cases begin at `epoch`, in milliseconds.
  *
+ * @example
+ * ```ts
+ * import { PortSuite } from "effect-lexigram/testing"
+ * import * as Context from "effect/Context"
+ * import * as Effect from "effect/Effect"
+ * import * as Ref from "effect/Ref"
+ *
+ * class Counter extends Context.Tag("desk/Counter")<Counter, Ref.Ref<number>>() {}
+ *
+ * const begins = Effect.filterOrFail(Effect.flatMap(Counter, Ref.get), (n) => n === 0, (n) => `It begins at ${n}.`)
+ *
+ * const { check, run } = PortSuite.make([{ name: "begins at 0", test: begins }], { epoch: 1_760_000_000_000 })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */
