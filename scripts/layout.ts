@@ -157,7 +157,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   { agent: "the executor, agents as tools, handoffs" },
   {
     "agent/crew": "crews: tasks, managers, results",
-    "agent/runs": "runs by their ids: start, follow, steer, answer, list",
+    "agent/runs": "runs by their ids: start, follow, steer, answer, list, and what is asked inside of them",
     promise: "agents and tools as plain promises and async iterables",
     persistence: "the whole system on one backend, and the data of one owner"
   },
@@ -183,7 +183,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "testing/session": "the suite of session stores"
   },
   {
-    "http/chat": "the runs of a conversation that a page keeps, and what persons are asked meanwhile",
+    "http/chat": "the runs of a conversation that a page keeps",
     "eval/report": "what experiments say: summaries, comparisons, gates and pages",
     "eval/online": "runs as cases of experiments, and scores of runs"
   },

@@ -141,8 +141,8 @@ const follow = (id, isAsked) => {
   for (const [name, handle] of Object.entries(handlers)) {
     events.addEventListener(name, ({ data }) => {
       const event = JSON.parse(data)
-      // Those of the agents that this one asks are not the answer.
-      if (event.runId === id) handle(event)
+      // Of the agents inside of this one, a person sees what they ask.
+      if (event.runId === id || name.startsWith("Approval")) handle(event)
     })
   }
   events.addEventListener("problem", ({ data }) => end(JSON.parse(data).detail))

@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type * as Agent from "../agent/definition/AgentDefinition.js"
+import * as AskedEvents from "../agent/runs/AskedEvents.js"
 import * as Runs from "../agent/runs/Runs.js"
 import * as AgentEvents from "../domain/AgentEvent.js"
 import * as PublicView from "../domain/PublicView.js"
@@ -70,8 +71,9 @@ const handlers = (options: Options, limits: ApiLimits.Limits) =>
       const runs = yield* Runs.Runs
       const readers = yield* RunReaders.make(options.grace ?? "10 seconds")
       const webhooks = Refusals.offered(yield* Effect.serviceOption(RunWebhooks.RunWebhooks), "webhooks")
-      const all = new RunEndpoints.Handlers(runs, readers, webhooks, options)
-      const approvals = ApprovalEndpoints.make(yield* PendingApprovals.PendingApprovals, runs)
+      const pending = yield* PendingApprovals.PendingApprovals
+      const all = new RunEndpoints.Handlers(runs, pending, readers, webhooks, options)
+      const approvals = ApprovalEndpoints.make(pending, runs)
       const infos = options.agents.map(AgentEndpoints.infoOf)
 
       /** Follows a run from an event on, as one of its readers. */
@@ -90,7 +92,7 @@ const handlers = (options: Options, limits: ApiLimits.Limits) =>
           limits.stream(caller),
           readers.follow(runId, () => isOver, Effect.ignore(runs.interrupt(runId, access)))
         )
-        const events = runs.events(runId, { ...access, from }).pipe(
+        const events = AskedEvents.stream(runs, pending, runId, access, from).pipe(
           Stream.filterMap(shown),
           Stream.catchAll((error) => Stream.fromEffect(Refusals.fromRun(error))),
           Stream.provideService(SystemGrant.SystemAccess, SystemGrant.denied)

@@ -23,6 +23,7 @@ import * as AgentRpc from "../../src/rpc/AgentRpc.js"
 import * as AgentRpcServer from "../../src/rpc/AgentRpcServer.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as AgentServers from "../support/AgentServers.js"
+import * as InnerApproval from "../support/InnerApproval.js"
 
 const helper = Agent.make("helper", { system: "secret prompt", description: "Helps" })
 
@@ -107,6 +108,30 @@ for (const protocol of ["http", "websocket"] as const) {
           })
         )
         assert.strictEqual(yield* reason(client.listAgents()), "unauthenticated")
+      })
+    )
+
+    it.scopedLive("tells what an agent inside of a run asks", () =>
+      Effect.gen(function* () {
+        const client = yield* connect(protocol, { agents: [InnerApproval.agent], script: InnerApproval.script })
+        const asked = yield* asUser("ann")(
+          client.streamRun({ agent: "clerk", input: "pay" }).pipe(
+            Stream.tap((event) =>
+              event._tag === "ApprovalRequested"
+                ? client.decideApproval({ requestId: event.id, decision: "approve" })
+                : Effect.void
+            ),
+            Stream.filter(({ _tag }) => _tag.startsWith("Approval")),
+            Stream.runCollect
+          )
+        )
+        assert.deepStrictEqual(
+          Array.from(asked, ({ _tag, agent }) => [_tag, agent]),
+          [
+            ["ApprovalRequested", "payer"],
+            ["ApprovalResolved", "payer"]
+          ]
+        )
       })
     )
 

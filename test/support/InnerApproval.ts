@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
+import * as Handoff from "../../src/agent/Handoff.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 
@@ -13,9 +14,12 @@ export const pay = Tool.make("pay", {
   handler: ({ amount }) => Effect.succeed(`paid ${amount}`)
 })
 
-export const agent = Agent.make("clerk", {
-  tools: [AgentTool.make(Agent.make("payer", { description: "Pays", tools: [pay] }))]
-})
+const payer = Agent.make("payer", { description: "Pays", tools: [pay] })
+
+export const agent = Agent.make("clerk", { tools: [AgentTool.make(payer)] })
+
+/** Hands the conversation over to the other agent. */
+export const handing = Agent.make("clerk", { tools: [Handoff.to(payer)] })
 
 /** Pays 5, by the other agent, and tells what came of it. */
 export const script = ({ messages, tools = [] }: LlmClient.LlmRequest) => {

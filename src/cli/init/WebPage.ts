@@ -184,8 +184,8 @@ const follow = (runId) => {
   for (const [name, handle] of Object.entries(handlers)) {
     events.addEventListener(name, ({ data }) => {
       const event = JSON.parse(data)
-      // Those of the agents that this one asks are not the answer.
-      if (event.runId === runId) handle(event)
+      // Of the agents inside of this one, a person sees what they ask.
+      if (event.runId === runId || name.startsWith("Approval")) handle(event)
     })
   }
   events.addEventListener("problem", ({ data }) => end(JSON.parse(data).detail))

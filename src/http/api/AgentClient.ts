@@ -193,7 +193,7 @@ class Connection {
 
   /**
    * Follows a run. `open` asks for its events from a number on. After a break it is asked again for those that follow
-   * the last one, unless that was the last one of the run.
+   * the last one, unless that was the last one of the run. What inner runs ask has no number, and comes again then.
    */
   private readonly follow = (
     runId: string | undefined,
@@ -205,6 +205,14 @@ class Connection {
       let known = runId
       let isOver = false
       let failures = 0
+      const told = new Set<string>()
+      const isRepeated = (event: AgentEvent): boolean => {
+        if (event.runId === known || !("id" in event)) return false
+        const key = `${event._tag} ${event.id}`
+        if (told.has(key)) return true
+        told.add(key)
+        return false
+      }
       const once: Stream.Stream<AgentEvent, ApiError> = Stream.suspend(() =>
         this.ask(open(next, known)).pipe(
           Stream.flatMap((response) => {
@@ -220,7 +228,8 @@ class Connection {
               next = event.seq + 1
               if (AgentEvents.isTerminal(event)) isOver = true
             })
-          )
+          ),
+          Stream.filter((event) => !isRepeated(event))
         )
       )
       /** Why the last attempt ended before the run. */

@@ -14,11 +14,12 @@ import * as Stream from "effect/Stream"
 import type { RunPolicy } from "../../agent/record/RunPolicy.js"
 import { isEnded, type RunRecord, type RunState } from "../../agent/record/RunRecord.js"
 import type * as RunStore from "../../agent/record/RunStore.js"
+import * as AskedEvents from "../../agent/runs/AskedEvents.js"
 import * as Runs from "../../agent/runs/Runs.js"
 import * as AgentEvent from "../../domain/AgentEvent.js"
 import * as PublicView from "../../domain/PublicView.js"
-import * as Pulls from "../../internal/fiber/Pulls.js"
 import * as Sha256 from "../../internal/text/Sha256.js"
+import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import * as RunWebhooks from "../webhook/RunWebhooks.js"
 import { AgentApi } from "./AgentApi.js"
 import * as ApiErrors from "./ApiError.js"
@@ -112,6 +113,7 @@ export const fromOf = (
 export class Handlers {
   constructor(
     private readonly runs: Runs.Service,
+    private readonly pending: PendingApprovals.Service,
     private readonly readers: RunReaders.RunReaders,
     private readonly webhooks: Effect.Effect<RunWebhooks.Service, ApiError>,
     private readonly options: Options
@@ -177,16 +179,21 @@ export class Handlers {
   ): Effect.Effect<void> => {
     const access = accessOf(caller)
     let isOver = false
+    // Those of inner runs have no number: a reader that connects again goes on after an event of the run.
     const framesOf = (events: Iterable<AgentEvent.AgentEvent>): ReadonlyArray<EventStream.Frame> => {
       const frames: Array<EventStream.Frame> = []
       for (const event of events) {
         if (event.runId === runId && AgentEvent.isTerminal(event)) isOver = true
         const shown = PublicView.fromEvent(event, this.options.view)
-        if (shown !== undefined) frames.push(frameOf(shown))
+        if (shown === undefined) continue
+        const frame = frameOf(shown)
+        frames.push(event.runId === runId ? frame : { ...frame, id: undefined })
       }
       return frames
     }
-    const events = Pulls.forEach(this.runs.events(runId, { ...access, from }), (chunk) => sendNow(framesOf(chunk)))
+    const events = AskedEvents.forEach(this.runs, this.pending, runId, { ...access, from }, (chunk) =>
+      sendNow(framesOf(chunk))
+    )
     const sent = Effect.catchAll(events, (error) =>
       Effect.flatMap(Effect.flip(Refusals.fromRun(error)), (refusal) => send([problemFrame(refusal)]))
     )
@@ -233,9 +240,10 @@ export const layer = (options: Options, limits: ApiLimits.Limits) =>
   HttpApiBuilder.group(AgentApi, "runs", (handlers) =>
     Effect.gen(function* () {
       const runs = yield* Runs.Runs
+      const pending = yield* PendingApprovals.PendingApprovals
       const readers = yield* RunReaders.make(options.grace ?? "10 seconds")
       const webhooks = Refusals.offered(yield* Effect.serviceOption(RunWebhooks.RunWebhooks), "webhooks")
-      const all = new Handlers(runs, readers, webhooks, options)
+      const all = new Handlers(runs, pending, readers, webhooks, options)
       const shown = (record: RunRecord): ApiModels.Run => ApiModels.fromRecord(record, options.view)
       return handlers
         .handle("startRun", ({ headers, payload, urlParams }) =>

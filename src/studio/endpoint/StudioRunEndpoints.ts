@@ -28,6 +28,7 @@ import * as RunEndpoints from "../../http/api/RunEndpoints.js"
 import * as RunReaders from "../../http/api/RunReaders.js"
 import * as Nearest from "../../internal/text/Nearest.js"
 import * as RunLog from "../../observability/RunLog.js"
+import * as PendingApprovals from "../../tool/approval/PendingApprovals.js"
 import * as Trace from "../../trace/Trace.js"
 import { StudioApi } from "../api/StudioApi.js"
 import type { ForkRun, TryRun } from "../api/StudioRunApi.js"
@@ -245,7 +246,7 @@ export const layer = ({ agents, limits }: Setting) =>
       const log = yield* Effect.serviceOption(RunLog.RunLog)
       const readers = yield* RunReaders.make("10 seconds")
       const webhooks = Refusals.offered(Option.none(), "webhooks")
-      const all = new RunEndpoints.Handlers(runs, readers, webhooks, { view })
+      const all = new RunEndpoints.Handlers(runs, yield* PendingApprovals.PendingApprovals, readers, webhooks, { view })
       const byName = new Map(agents.map((agent) => [agent.name, agent]))
       const loggedOf = (id: string) =>
         Effect.gen(function* () {

@@ -324,29 +324,34 @@ describe("UiChat", () => {
     })
   )
 
-  it.scopedLive("shows what an agent inside asks a person, and goes on with the answer", () =>
-    Effect.gen(function* () {
-      const { ask, url } = yield* AgentServers.start({
-        agents: [InnerApproval.agent],
-        sessions,
-        edges: [UiChat.make({ quiet: "1 millis" })],
-        script: InnerApproval.script
+  for (const [how, agent] of [
+    ["is called", InnerApproval.agent],
+    ["took the conversation over", InnerApproval.handing]
+  ] as const) {
+    it.scopedLive(`shows what an agent asks that ${how}, and goes on with the answer`, () =>
+      Effect.gen(function* () {
+        const { ask, url } = yield* AgentServers.start({
+          agents: [agent],
+          sessions,
+          edges: [UiChat.make({ quiet: "1 millis" })],
+          script: InnerApproval.script
+        })
+        const make = UiPages.versions[0]?.[1] as UiPages.Make
+        const page = make({ url, agent: "clerk", id: "chat-1" })
+        const approval = () => page.messages.at(-1)?.parts.find(({ type }) => type === "data-approval")?.data
+        yield* Effect.promise(() => page.sendMessage({ text: "pay" }))
+        assert.strictEqual(page.status, "ready", String(page.error))
+        assert.deepInclude(approval(), { toolName: "pay", input: { amount: 5 }, state: "requested" })
+        const path = `/ui/chat/clerk/chat-1/answers/${encodeURIComponent(approval().approvalId)}`
+        assert.strictEqual((yield* ask(path, { body: { decision: "approve" } })).status, 204)
+        const answer = Effect.map(
+          ask("/ui/chat/clerk/chat-1/messages"),
+          ({ json }) => json.messages.at(-1).parts.at(-1).text
+        )
+        yield* Effect.repeat(Effect.delay(answer, "10 millis"), { until: (text) => text?.includes("paid 5") === true })
       })
-      const make = UiPages.versions[0]?.[1] as UiPages.Make
-      const page = make({ url, agent: "clerk", id: "chat-1" })
-      const approval = () => page.messages.at(-1)?.parts.find(({ type }) => type === "data-approval")?.data
-      yield* Effect.promise(() => page.sendMessage({ text: "pay" }))
-      assert.strictEqual(page.status, "ready", String(page.error))
-      assert.deepInclude(approval(), { toolName: "pay", input: { amount: 5 }, state: "requested" })
-      const path = `/ui/chat/clerk/chat-1/answers/${encodeURIComponent(approval().approvalId)}`
-      assert.strictEqual((yield* ask(path, { body: { decision: "approve" } })).status, 204)
-      const answer = Effect.map(
-        ask("/ui/chat/clerk/chat-1/messages"),
-        ({ json }) => json.messages.at(-1).parts.at(-1).text
-      )
-      yield* Effect.repeat(Effect.delay(answer, "10 millis"), { until: (text) => text?.includes("paid 5") === true })
-    })
-  )
+    )
+  }
 
   it.scopedLive("refuses what it does not take, as problem details", () =>
     Effect.gen(function* () {
