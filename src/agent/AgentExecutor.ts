@@ -113,6 +113,20 @@ export class AgentExecutor extends Context.Tag("effect-lexigram/agent/AgentExecu
 /**
  * @since 0.1.0
  * @category accessors
+ * @example
+ * ```ts
+ * import { Agent, AgentExecutor, Agents } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const clerk = Agent.make("clerk", { system: "You answer questions about orders." })
+ *
+ * const program = AgentExecutor.run(clerk, { input: "Where is order 17?", userId: "ada", sessionId: "orders" }).pipe(
+ *   Effect.map(({ message }) => message),
+ *   Effect.provide(Agents.layer().pipe(Layer.provide(OfflineModel.layer())))
+ * )
+ * ```
  */
 export const run = <O, E, R>(
   agent: Agent<O, E, R>,

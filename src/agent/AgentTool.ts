@@ -114,6 +114,17 @@ const shownPath = (path: ReadonlyArray<string>): string =>
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent, AgentTool } from "effect-lexigram"
+ *
+ * const researcher = Agent.make("researcher", { system: "You find facts and name their sources." })
+ *
+ * const writer = Agent.make("writer", {
+ *   system: "You write articles. You let the researcher find the facts.",
+ *   tools: [AgentTool.make(researcher, { timeout: "2 minutes", limits: { maxTokens: 20_000 } })]
+ * })
+ * ```
  */
 export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   agent: Agent.Agent<O, E, R>,

@@ -34,6 +34,22 @@ export type DeepPartial<T> = T extends string
  *
  * @since 0.1.0
  * @category combinators
+ * @example
+ * ```ts
+ * import { Agent, AgentExecutor } from "effect-lexigram"
+ * import { PartialOutput } from "effect-lexigram/agent"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ * import * as Stream from "effect/Stream"
+ *
+ * const Recipe = Schema.Struct({ title: Schema.String, steps: Schema.Array(Schema.String) })
+ * const cook = Agent.make("cook", { output: Recipe })
+ *
+ * const program = AgentExecutor.stream(cook, "Tomato soup").pipe(
+ *   PartialOutput.fromEvents(Recipe),
+ *   Stream.runForEach(({ steps = [], title = "" }) => Effect.log(`${title}: ${steps.length} steps`))
+ * )
+ * ```
  */
 export const fromEvents =
   <A, I>(schema: Schema.Schema<A, I>) =>

@@ -29,6 +29,20 @@ const Reply = Schema.Struct({ answer: Schema.String })
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { AgentParticipant, PersonParticipant } from "effect-lexigram/agent"
+ * import { GroupSession } from "effect-lexigram/session"
+ *
+ * const writer = Agent.make("writer", { system: "You write headlines." })
+ *
+ * // To be run in the handler of a tool (`GroupSession.run`).
+ * const desk = GroupSession.make({
+ *   participants: [AgentParticipant.make(writer), PersonParticipant.make("editor", { expiresAfter: "3 days" })],
+ *   maxRounds: 3
+ * })
+ * ```
  */
 export const make = (
   name: string,

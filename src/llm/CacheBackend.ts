@@ -112,6 +112,16 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { CacheBackend } from "effect-lexigram"
+ * import { EmbedderCache, HashingEmbedder } from "effect-lexigram/llm"
+ * import * as Layer from "effect/Layer"
+ *
+ * const embedder = EmbedderCache.layerBackend({ ttl: "7 days" }).pipe(
+ *   Layer.provide([CacheBackend.layerMemory({ capacity: 10_000 }), HashingEmbedder.layer()])
+ * )
+ * ```
  */
 export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<CacheBackend> =>
   Layer.effect(CacheBackend, makeMemory(options))

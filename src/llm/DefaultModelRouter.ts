@@ -81,6 +81,21 @@ export const layerDefault: Layer.Layer<ModelRouter.ModelRouter, never, LlmClient
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, DefaultModelRouter } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ *
+ * const router = DefaultModelRouter.layer({
+ *   roles: {
+ *     // The default client, with another model.
+ *     planner: { settings: { model: "large", temperature: 0 } },
+ *     // A client of its own.
+ *     judge: { client: OfflineModel.layer() }
+ *   }
+ * })
+ * const layer = Agents.layerWith({ router })
+ * ```
  */
 export const layer = <const Roles extends { readonly [role: string]: RoleOptions<any, any> }>(options: {
   readonly roles: Roles

@@ -350,6 +350,19 @@ export const wrap =
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import * as NodeKeyValueStore from "@effect/platform-node/NodeKeyValueStore"
+ * import { CacheBackend, LlmCache } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Answers stay in a folder for a day, also those at a temperature above 0.
+ * const model = LlmCache.layer({ ttl: "1 day", always: true }).pipe(
+ *   Layer.provide([CacheBackend.layerKeyValueStore(), OfflineModel.layer()]),
+ *   Layer.provide(NodeKeyValueStore.layerFileSystem("cache"))
+ * )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

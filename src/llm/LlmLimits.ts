@@ -222,6 +222,16 @@ export const wrap =
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { LlmLimits } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmLimits.layer({ concurrency: 8, requestsPerMinute: 500, tokensPerMinute: 200_000 }).pipe(
+ *   Layer.provide(OfflineModel.layer())
+ * )
+ * ```
  */
 export const layer = (options: Options): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
   LlmGateway.layerWrapped(wrap(options))

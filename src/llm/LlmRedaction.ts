@@ -250,6 +250,19 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { LlmRedaction } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * // The model sees no number of a customer.
+ * const model = LlmRedaction.layer({
+ *   patterns: [/\bC-\d{6}\b/],
+ *   replacement: "[CUSTOMER]",
+ *   direction: "request"
+ * }).pipe(Layer.provide(OfflineModel.layer()))
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
   LlmGateway.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))

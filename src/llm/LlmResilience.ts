@@ -23,6 +23,16 @@ export interface Options {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { LlmResilience } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmResilience.layer({ retry: { maxRetries: 4 }, timeout: { whole: "60 seconds" } }).pipe(
+ *   Layer.provide(OfflineModel.layer())
+ * )
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
   LlmRetry.layer(options?.retry).pipe(

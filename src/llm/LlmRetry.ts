@@ -139,6 +139,19 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { LlmRetry } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmRetry.layer({
+ *   maxRetries: 4,
+ *   base: "1 second",
+ *   onRetry: ({ attempt, error }) => Effect.logWarning(`Retry ${attempt}`, error)
+ * }).pipe(Layer.provide(OfflineModel.layer()))
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
   LlmGateway.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))

@@ -96,6 +96,16 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { LlmTimeout } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmTimeout.layer({ whole: "60 seconds", first: "15 seconds", gap: "10 seconds" }).pipe(
+ *   Layer.provide(OfflineModel.layer())
+ * )
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
   LlmGateway.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))

@@ -167,6 +167,17 @@ export const layer = (chain: Chain, options?: Options | undefined): Layer.Layer<
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { ModelFallback } from "effect-lexigram"
+ * import { ChatCompletions, ChatCompletionsDialect, FetchTransport } from "effect-lexigram/provider"
+ * import * as Layer from "effect/Layer"
+ *
+ * const large = ChatCompletions.layer({ ...ChatCompletionsDialect.ollama, model: "qwen3:32b" })
+ * const small = ChatCompletions.layer({ ...ChatCompletionsDialect.ollama, model: "qwen3:4b" })
+ *
+ * const model = ModelFallback.layerOf([large, small]).pipe(Layer.provide(FetchTransport.layer))
+ * ```
  */
 export const layerOf = <const Layers extends Array.NonEmptyReadonlyArray<Layer.Layer<LlmClient.LlmClient, any, any>>>(
   layers: Layers,

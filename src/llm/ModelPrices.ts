@@ -60,6 +60,14 @@ export const layer: Layer.Layer<CostEstimator.CostEstimator, LlmConfigurationErr
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, ModelPrices } from "effect-lexigram"
+ *
+ * // US dollars per million tokens; other models have their published prices.
+ * const prices = ModelPrices.layerWith({ own: { "vllm/qwen3": { input: 0.1, output: 0.4 } } })
+ * const layer = Agents.layerWith({ prices })
+ * ```
  */
 export const layerWith = (options: Options): Layer.Layer<CostEstimator.CostEstimator, LlmConfigurationError> =>
   Layer.effect(CostEstimator.CostEstimator, make(options))

@@ -40,6 +40,16 @@ export const loaders: { readonly [name: string]: Loader } = {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agent, Agents, BuiltInStrategies } from "effect-lexigram"
+ * import { FunctionCalling } from "effect-lexigram/strategy"
+ *
+ * const strategies = BuiltInStrategies.layer({ brief: () => FunctionCalling.make({ maxIterations: 3 }) })
+ *
+ * const layer = Agents.layerWith({ strategies })
+ * const clerk = Agent.make("clerk", { strategy: "brief" })
+ * ```
  */
 export const layer = (factories: { readonly [name: string]: Factory } = {}): Layer.Layer<StrategyRegistry> =>
   Layer.sync(StrategyRegistry, () => make(factories, loaders))

@@ -371,5 +371,12 @@ export const definition = (
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { ReWoo } from "effect-lexigram/strategy"
+ *
+ * const clerk = Agent.make("clerk", { strategy: ReWoo.make({ maxEvidence: 8, llmWorker: false }) })
+ * ```
  */
 export const make = (options: Options = {}): Strategy.Strategy => GraphStrategy.make(definition(options))

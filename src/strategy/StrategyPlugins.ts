@@ -346,6 +346,18 @@ export const discover = (options: Options): Effect.Effect<Report, never, FileSys
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import * as NodeContext from "@effect/platform-node/NodeContext"
+ * import { Agents } from "effect-lexigram"
+ * import { StrategyPlugins } from "effect-lexigram/strategy"
+ * import * as Layer from "effect/Layer"
+ *
+ * const strategies = StrategyPlugins.layer({ directory: "/srv/desk", packages: ["desk-strategies"] }).pipe(
+ *   Layer.provide(NodeContext.layer)
+ * )
+ * const layer = Agents.layerWith({ strategies })
+ * ```
  */
 export const layer = (
   options: Options & { readonly strategies?: { readonly [name: string]: StrategyRegistry.Factory } | undefined }

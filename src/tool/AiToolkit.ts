@@ -44,6 +44,22 @@ export type ServicesOf<Tools extends Record<string, AiTool.Any>> = {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import * as AiTool from "@effect/ai/Tool"
+ * import * as Toolkit from "@effect/ai/Toolkit"
+ * import { Agent } from "effect-lexigram"
+ * import { AiToolkit } from "effect-lexigram/tool"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const kit = Toolkit.make(AiTool.make("forecast", { parameters: { city: Schema.String }, success: Schema.String }))
+ *
+ * const clerk = AiToolkit.fromToolkit(kit).pipe(
+ *   Effect.map((tools) => Agent.make("clerk", { tools })),
+ *   Effect.provide(kit.toLayer({ forecast: ({ city }) => Effect.succeed(`Sun in ${city}`) }))
+ * )
+ * ```
  */
 export const fromToolkit = <Tools extends Record<string, AiTool.Any>>(
   toolkit: Toolkit.Toolkit<Tools>

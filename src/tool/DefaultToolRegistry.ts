@@ -185,6 +185,17 @@ export const layer: Layer.Layer<ToolRegistry.ToolRegistry, never, ToolRunner.Too
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, Tool } from "effect-lexigram"
+ * import { DefaultToolRegistry } from "effect-lexigram/tool"
+ * import * as Effect from "effect/Effect"
+ *
+ * const time = Tool.make("time", { description: "The time now", handler: () => Effect.succeed("12:00") })
+ *
+ * // Every agent of this executor has the tool.
+ * const layer = Agents.layerWith({ tools: DefaultToolRegistry.layerTools(time) })
+ * ```
  */
 export const layerTools = <const T extends ReadonlyArray<ToolRegistry.Registrable>>(
   ...tools: T

@@ -46,6 +46,16 @@ export const make = (
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { ApprovalGate } from "effect-lexigram"
+ * import { DefaultToolRunner, ModuleGraph } from "effect-lexigram/tool"
+ * import * as Layer from "effect/Layer"
+ *
+ * const runner = DefaultToolRunner.layer({ timeout: "10 seconds", maxAttempts: 2, maxResultChars: 4_000 }).pipe(
+ *   Layer.provide([ApprovalGate.layerDeny, ModuleGraph.layerNoop])
+ * )
+ * ```
  */
 export const layer = (
   options?: Options | undefined

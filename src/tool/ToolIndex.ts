@@ -90,6 +90,21 @@ const room = LexicalIndex.scratch()
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Tool } from "effect-lexigram"
+ * import { ToolIndex } from "effect-lexigram/tool"
+ * import * as Effect from "effect/Effect"
+ *
+ * const invoices = Tool.make("find_invoices", {
+ *   description: "Finds the invoices of a customer",
+ *   handler: () => Effect.succeed(["R-1001"])
+ * })
+ * const weather = Tool.make("weather", { description: "Tomorrow's weather", handler: () => Effect.succeed("Sun") })
+ *
+ * const [best] = ToolIndex.make([invoices, weather]).search("all invoices of March", 5)
+ * console.log(best?.name) // find_invoices
+ * ```
  */
 export const make = (tools: ReadonlyArray<Tool.Any>): ToolIndex => {
   const index = new LexicalIndex.LexicalIndex<Entry>(room, (a, b) => a.position - b.position)

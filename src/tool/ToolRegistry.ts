@@ -105,6 +105,16 @@ export const register = <P, A, R, F>(
  *
  * @since 0.1.0
  * @category registration
+ * @example
+ * ```ts
+ * import { Tool, ToolRegistry } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ *
+ * const time = Tool.make("time", { description: "The time now", handler: () => Effect.succeed("12:00") })
+ *
+ * // The tool is in the registry while this layer is open.
+ * const clock = ToolRegistry.tool(time, { module: "clock" })
+ * ```
  */
 export const tool = <P, A, R, F>(
   tool: Tool.Tool<P, A, never, R, F>,

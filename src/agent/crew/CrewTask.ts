@@ -86,6 +86,18 @@ export interface Options<E = never, R = never> {
 /**
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { CrewTask } from "effect-lexigram/agent"
+ * import * as Effect from "effect/Effect"
+ *
+ * const draft = CrewTask.make("draft", {
+ *   description: "Write the announcement",
+ *   agent: "writer",
+ *   check: ({ text }) => Effect.succeed(text.length <= 600 || "Shorten it to 600 characters"),
+ *   retries: 3
+ * })
+ * ```
  */
 export const make = <E = never, R = never>(
   name: string,

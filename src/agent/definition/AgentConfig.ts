@@ -163,6 +163,16 @@ export class Settings extends Context.Tag("effect-lexigram/agent/AgentConfig/Set
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { AgentConfig } from "effect-lexigram"
+ * import { LocalExecutor } from "effect-lexigram/agent"
+ * import * as Layer from "effect/Layer"
+ *
+ * const executor = LocalExecutor.layer.pipe(
+ *   Layer.provide(AgentConfig.layer({ maxIterations: 5, runTimeout: "2 minutes", maxRunTokens: 50_000 }))
+ * )
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<Settings> => Layer.sync(Settings, () => make(options))
 

@@ -19,6 +19,20 @@ const blockMessages = OnDemand.make(() => import("../../memory/tools/MemoryBlock
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { BlockStage } from "effect-lexigram/agent"
+ * import { MemoryBlock } from "effect-lexigram/memory"
+ * import * as Schema from "effect/Schema"
+ *
+ * const profile = MemoryBlock.make("profile", { description: "Who the user is", fields: { name: Schema.String } })
+ *
+ * const clerk = Agent.make("clerk").pipe(
+ *   Agent.withStages(BlockStage.make(profile)),
+ *   Agent.withTools(MemoryBlock.updateTool(profile))
+ * )
+ * ```
  */
 export const make = (
   ...blocks: ReadonlyArray<MemoryBlock.MemoryBlock<any>>

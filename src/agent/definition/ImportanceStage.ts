@@ -25,6 +25,16 @@ const judged = (
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { ImportanceStage } from "effect-lexigram/agent"
+ * import { ImportanceJudge } from "effect-lexigram/memory"
+ *
+ * const clerk = Agent.make("clerk").pipe(
+ *   Agent.withStages(ImportanceStage.make(ImportanceJudge.model({ maxChars: 2_000 })))
+ * )
+ * ```
  */
 export const make = (judge: ImportanceJudge.ImportanceJudge): Stage.Placed =>
   Stage.outside("memorySave")(

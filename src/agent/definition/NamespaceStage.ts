@@ -18,6 +18,19 @@ const namespacesModule = OnDemand.make(() => import("../../memory/tools/MemoryNa
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { NamespaceStage } from "effect-lexigram/agent"
+ * import { MemoryNamespaces } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ *
+ * const namespaces = MemoryNamespaces.make({
+ *   memberships: ({ userId }) => Effect.succeed(userId === "ada" ? [{ scope: "team", id: "sales" }] : [])
+ * })
+ *
+ * const clerk = Agent.make("clerk").pipe(Agent.withStages(NamespaceStage.make(namespaces)))
+ * ```
  */
 export const make = <R>(namespaces: MemoryNamespaces.MemoryNamespaces<R>): Stage.Placed<never, R> =>
   Stage.outside("memory")(

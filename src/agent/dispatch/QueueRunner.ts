@@ -200,6 +200,21 @@ const recordOf = ({ agent, createdAt, request, runId, system, userId }: QueuedRu
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { InMemoryQueueStore, QueueRunner, RunQueue } from "effect-lexigram/agent"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Requires `Runs`, for example `LocalRuns.layer`, and their `RunStore`.
+ * const queue = QueueRunner.layer({ agents: ["clerk"], concurrency: 4, perOwner: 1 }).pipe(
+ *   Layer.provide(InMemoryQueueStore.layer)
+ * )
+ *
+ * const program = Effect.flatMap(RunQueue.RunQueue, (queue) =>
+ *   queue.enqueue({ agent: "clerk", input: "Sum up the week", userId: "ada", priority: 5 })
+ * ).pipe(Effect.provide(queue))
+ * ```
  */
 export const layer = (
   options: Options

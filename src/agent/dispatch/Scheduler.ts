@@ -221,6 +221,20 @@ class Schedules implements Service {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { InMemoryScheduleStore, RunSchedules, Scheduler } from "effect-lexigram/agent"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Requires `Runs`, for example `LocalRuns.layer`.
+ * const layer = Scheduler.layer({ agents: ["clerk"] }).pipe(Layer.provide(InMemoryScheduleStore.layer))
+ *
+ * // Starts a run every Monday at nine, while the layer is open.
+ * const create = Effect.flatMap(RunSchedules.RunSchedules, (schedules) =>
+ *   schedules.create({ agent: "clerk", input: "Sum up the week", cron: "0 9 * * 1", timeZone: "Europe/Berlin" })
+ * )
+ * ```
  */
 export const layer = (options: Options): Layer.Layer<RunSchedules, never, Runs | ScheduleStore.ScheduleStore> =>
   Layer.scoped(

@@ -200,5 +200,12 @@ export const make = (): QueueStore.Service => new Memory()
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { InMemoryQueueStore, QueueRunner } from "effect-lexigram/agent"
+ * import * as Layer from "effect/Layer"
+ *
+ * const queue = QueueRunner.layer({ agents: ["clerk"] }).pipe(Layer.provide(InMemoryQueueStore.layer))
+ * ```
  */
 export const layer: Layer.Layer<QueueStore.QueueStore> = Layer.sync(QueueStore.QueueStore, make)

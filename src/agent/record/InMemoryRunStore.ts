@@ -134,6 +134,16 @@ export const make = (options?: Options | undefined): RunStore.Service => {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { InMemoryRunStore, LocalRuns } from "effect-lexigram/agent"
+ * import * as Layer from "effect/Layer"
+ *
+ * const clerk = Agent.make("clerk", { system: "You answer briefly." })
+ *
+ * const runs = LocalRuns.layer({ agents: [clerk] }).pipe(Layer.provide(InMemoryRunStore.layer({ maxEnded: 200 })))
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<RunStore.RunStore> =>
   Layer.sync(RunStore.RunStore, () => make(options))

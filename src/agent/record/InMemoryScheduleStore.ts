@@ -115,5 +115,12 @@ export const make = (): ScheduleStore.Service => {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { InMemoryScheduleStore, Scheduler } from "effect-lexigram/agent"
+ * import * as Layer from "effect/Layer"
+ *
+ * const schedules = Scheduler.layer({ agents: ["clerk"] }).pipe(Layer.provide(InMemoryScheduleStore.layer))
+ * ```
  */
 export const layer: Layer.Layer<ScheduleStore.ScheduleStore> = Layer.sync(ScheduleStore.ScheduleStore, make)

@@ -201,5 +201,18 @@ export const dueAt = ({ nextAt, pending, state }: RunSchedule): number | undefin
  *
  * @since 0.1.0
  * @category getters
+ * @example
+ * ```ts
+ * import { RunSchedule, RunSchedules, Runs } from "effect-lexigram/agent"
+ * import * as Effect from "effect/Effect"
+ *
+ * // The record of the run of the last firing.
+ * const lastRun = Effect.gen(function* () {
+ *   const schedules = yield* RunSchedules.RunSchedules
+ *   const schedule = yield* Effect.flatten(schedules.get("weekly-report", { userId: "ada" }))
+ *   if (schedule.lastFiredAt === undefined) return undefined
+ *   return yield* Runs.poll(RunSchedule.runIdOf(schedule, schedule.lastFiredAt), { userId: "ada" })
+ * })
+ * ```
  */
 export const runIdOf = ({ key }: RunSchedule, at: number): RunId => RunId.make(`${key}@${at}`)

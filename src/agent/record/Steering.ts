@@ -307,6 +307,17 @@ export const make = (options?: Options | undefined, inboxes?: Inboxes | undefine
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, Steering } from "effect-lexigram"
+ * import * as Layer from "effect/Layer"
+ *
+ * const steering = Steering.layer({ maxMessages: 16 })
+ * const layer = Layer.merge(Agents.layerWith({ steering }), steering)
+ *
+ * // Reaches the run that goes on in the session; fails with `SteeringError` if there is none.
+ * const program = Steering.steer({ sessionId: "orders", userId: "ada" }, "Order 18, not 17")
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<Steering> => Layer.sync(Steering, () => make(options))
 

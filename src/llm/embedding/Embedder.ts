@@ -139,6 +139,20 @@ const batches = (texts: ReadonlyArray<string>, options: Options): ReadonlyArray<
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Embedder } from "effect-lexigram/llm"
+ * import * as Effect from "effect/Effect"
+ *
+ * const embedder = Embedder.make({
+ *   model: "letters-and-digits",
+ *   dimensions: 2,
+ *   maxBatchSize: 100,
+ *   embedMany: (texts) =>
+ *     Effect.succeed(texts.map((text) => [text.replace(/[^a-z]/gi, "").length, text.replace(/\D/g, "").length]))
+ * })
+ * const layer = Embedder.layer(embedder)
+ * ```
  */
 export const make = (options: Options): Service => {
   const { dimensions, model } = options

@@ -60,6 +60,19 @@ export const wrap =
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { EmbedderBatch } from "effect-lexigram/llm"
+ * import { Embeddings, FetchTransport } from "effect-lexigram/provider"
+ * import * as Layer from "effect/Layer"
+ *
+ * const embedder = EmbedderBatch.layer({ window: "10 millis", maxBatchSize: 64 }).pipe(
+ *   Layer.provide(
+ *     Embeddings.layer({ baseUrl: "http://127.0.0.1:11434/v1", model: "nomic-embed-text", dimensions: 768 })
+ *   ),
+ *   Layer.provide(FetchTransport.layer)
+ * )
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<Embedder.Embedder, never, Embedder.Embedder> =>
   Embedder.layerWrapped(wrap(options))

@@ -173,6 +173,17 @@ export const wrap =
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { EmbedderBatch, EmbedderCache, EmbedderRetry, HashingEmbedder } from "effect-lexigram/llm"
+ * import * as Layer from "effect/Layer"
+ *
+ * const embedder = EmbedderCache.layer({ capacity: 50_000, ttl: "1 day" }).pipe(
+ *   Layer.provide(EmbedderBatch.layer()),
+ *   Layer.provide(EmbedderRetry.layer()),
+ *   Layer.provide(HashingEmbedder.layer())
+ * )
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<Embedder.Embedder, never, Embedder.Embedder> =>
   Embedder.layerWrapped(wrap(options))

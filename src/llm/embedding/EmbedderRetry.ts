@@ -95,6 +95,19 @@ export const wrap = (options?: Options | undefined): ((inner: Embedder.Service) 
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { EmbedderRetry } from "effect-lexigram/llm"
+ * import { Embeddings, FetchTransport } from "effect-lexigram/provider"
+ * import * as Layer from "effect/Layer"
+ *
+ * const embedder = EmbedderRetry.layer({ maxRetries: 4, timeout: "10 seconds" }).pipe(
+ *   Layer.provide(
+ *     Embeddings.layer({ baseUrl: "http://127.0.0.1:11434/v1", model: "nomic-embed-text", dimensions: 768 })
+ *   ),
+ *   Layer.provide(FetchTransport.layer)
+ * )
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<Embedder.Embedder, never, Embedder.Embedder> =>
   Embedder.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))

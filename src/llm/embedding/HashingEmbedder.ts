@@ -205,5 +205,14 @@ export const make = (options?: Options | undefined): Embedder.Service => {
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Embedder, HashingEmbedder } from "effect-lexigram/llm"
+ * import * as Effect from "effect/Effect"
+ *
+ * const vectors = Embedder.embedMany(["heat pump", "heat pumps", "a cup of tea"]).pipe(
+ *   Effect.provide(HashingEmbedder.layer({ dimensions: 256 }))
+ * )
+ * ```
  */
 export const layer = (options?: Options | undefined): Layer.Layer<Embedder.Embedder> => Embedder.layer(make(options))

@@ -43,6 +43,15 @@ export const toBase64 = (vector: Vector): string => Buffer.from(toBytes(vector).
  *
  * @since 0.1.0
  * @category conversions
+ * @example
+ * ```ts
+ * import { VectorCodec } from "effect-lexigram/llm"
+ *
+ * const text = VectorCodec.toBase64(new Float32Array([0.6, 0.8]))
+ *
+ * console.log(VectorCodec.fromBase64(text)?.length) // 2
+ * console.log(VectorCodec.fromBase64("no vector")) // undefined
+ * ```
  */
 export const fromBase64 = (text: string): Float32Array | undefined => {
   const bytes = Buffer.from(text, "base64")

@@ -57,6 +57,21 @@ export const counts = (counter: TokenCounter.Service): Counts => {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { LlmClient, TokenCounter } from "effect-lexigram"
+ * import { CallMeter } from "effect-lexigram/llm"
+ * import * as Effect from "effect/Effect"
+ *
+ * // The usage of a call that is cut off after five seconds; empty if it answers in time.
+ * const spent = Effect.gen(function* () {
+ *   const client = CallMeter.metered(yield* LlmClient.LlmClient)
+ *   const meter = CallMeter.make(CallMeter.counts(TokenCounter.approximate))
+ *   const call = client.complete({ messages: [{ role: "user", content: "Write a novel" }] }, { meter })
+ *   const exit = yield* Effect.exit(Effect.timeout(call, "5 seconds"))
+ *   return CallMeter.total(meter.spent(exit))
+ * })
+ * ```
  */
 export const make = (counts: Counts, outer?: LlmClient.Meter | undefined): CallMeter => {
   const requests: Array<LlmClient.SentRequest> = []

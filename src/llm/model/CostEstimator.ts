@@ -192,6 +192,17 @@ export const maxCost = (
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, CostEstimator } from "effect-lexigram"
+ *
+ * // US dollars per million tokens.
+ * const prices = CostEstimator.layerPrices({
+ *   qwen3: { input: 0.1, output: 0.4, cachedInput: 0.02 },
+ *   "ollama/qwen3": { input: 0, output: 0 }
+ * })
+ * const layer = Agents.layerWith({ prices })
+ * ```
  */
 export const layerPrices = (prices: { readonly [model: string]: Price }): Layer.Layer<CostEstimator> =>
   Layer.succeed(CostEstimator, fromPrices(prices))

@@ -37,6 +37,17 @@ export const layerWrapped = <R = never>(
  *
  * @since 0.1.0
  * @category accessors
+ * @example
+ * ```ts
+ * import { LlmClient, LlmGateway } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Effect from "effect/Effect"
+ *
+ * const answer = LlmGateway.complete({ messages: [{ role: "user", content: "What is a heat pump?" }] }).pipe(
+ *   Effect.map(LlmClient.text),
+ *   Effect.provide(OfflineModel.layer())
+ * )
+ * ```
  */
 export const complete = (
   request: LlmClient.LlmRequest,

@@ -32,6 +32,21 @@ interface Open {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { LlmClient, LlmGateway } from "effect-lexigram"
+ * import { PartAssembler } from "effect-lexigram/llm"
+ * import * as Effect from "effect/Effect"
+ * import * as Stream from "effect/Stream"
+ *
+ * const answer = Effect.suspend(() => {
+ *   const assembler = PartAssembler.make()
+ *   return LlmGateway.stream({ messages: [{ role: "user", content: "What is a heat pump?" }] }).pipe(
+ *     Stream.runForEach((part) => Effect.sync(() => assembler.push(part))),
+ *     Effect.map(() => LlmClient.text(assembler.response()))
+ *   )
+ * })
+ * ```
  */
 export const make = (init?: {
   readonly provider?: string | undefined

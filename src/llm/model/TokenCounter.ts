@@ -296,6 +296,15 @@ export const inContext = (context: Context.Context<never>): Service => {
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { TokenCounter } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ *
+ * const tokens = Effect.map(TokenCounter.TokenCounter, (counter) =>
+ *   counter.countMessages([{ role: "user", content: "What is a heat pump?" }])
+ * ).pipe(Effect.provide(TokenCounter.layer({ model: "gpt-4.1-mini" })))
+ * ```
  */
 export const layer = (options: { readonly model: string }): Layer.Layer<TokenCounter> =>
   Layer.effect(TokenCounter, forModel(options.model))

@@ -353,5 +353,12 @@ export const definition = (
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { LlmCompiler } from "effect-lexigram/strategy"
+ *
+ * const clerk = Agent.make("clerk", { strategy: LlmCompiler.make({ maxParallel: 4, maxReplans: 1 }) })
+ * ```
  */
 export const make = (options: Options = {}): Strategy.Strategy => GraphStrategy.make(definition(options))

@@ -52,6 +52,18 @@ export interface Service<out E = never, out R = never> {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { Evaluator, Reflexion } from "effect-lexigram/strategy"
+ * import * as Effect from "effect/Effect"
+ *
+ * const cited = Evaluator.check((_task, { text }) =>
+ *   Effect.succeed({ success: /\[\d+\]/.test(text), reason: "The answer must cite a source, as [1]" })
+ * )
+ *
+ * const clerk = Agent.make("clerk", { strategy: Reflexion.make({ evaluator: cited }) })
+ * ```
  */
 export const check = <E = never, R = never>(
   evaluate: (task: Task, answer: Answer) => Effect.Effect<boolean | Verdict, E, R>

@@ -33,6 +33,16 @@ const looksLikeJson = /^\s*(?:```[a-zA-Z]*\s*)?[[{]/
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { ReplyForm } from "effect-lexigram/strategy"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const rating = ReplyForm.make({ name: "rating", schema: Schema.Struct({ stars: Schema.Int }) })
+ *
+ * const program = Effect.map(rating.read('I would say: {"stars": 4}'), ({ stars }) => stars)
+ * ```
  */
 export const make = <A, I>(options: {
   readonly name: string

@@ -178,6 +178,23 @@ export const isStrategy = (u: unknown): u is Any =>
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { LlmClient, Run, Strategy } from "effect-lexigram"
+ * import { ModelBinding } from "effect-lexigram/strategy"
+ * import * as Effect from "effect/Effect"
+ *
+ * // One model call, without tools.
+ * const plain = Strategy.make("plain", (task) =>
+ *   Effect.gen(function* () {
+ *     const model = yield* ModelBinding.bind(task)
+ *     yield* Run.emit({ _tag: "StepStarted", step: 1, name: "answer" })
+ *     const response = yield* model.call({ messages: Strategy.openingMessages(task) }, { step: 1 })
+ *     const messages = [{ role: "user" as const, content: task.input }, LlmClient.assistantMessage(response)]
+ *     return { text: LlmClient.text(response), reason: "completed" as const, messages }
+ *   })
+ * )
+ * ```
  */
 export const make = <E, R>(
   name: string,

@@ -92,6 +92,17 @@ const unknownName = (name: string, names: ReadonlyArray<string>): string => {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agents, StrategyRegistry } from "effect-lexigram"
+ * import { FunctionCalling, ReAct } from "effect-lexigram/strategy"
+ * import * as Layer from "effect/Layer"
+ *
+ * // Agents and policies of runs can name these two strategies alone.
+ * const registry = StrategyRegistry.make({ react: ReAct.make, function_calling: FunctionCalling.make })
+ *
+ * const layer = Agents.layerWith({ strategies: Layer.succeed(StrategyRegistry.StrategyRegistry, registry) })
+ * ```
  */
 export const make = (
   factories: { readonly [name: string]: Factory },

@@ -370,6 +370,16 @@ export const definition: {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { SelfDiscovery } from "effect-lexigram/strategy"
+ *
+ * // All invoices share a structure for a day. The agent requires a `CacheBackend`.
+ * const clerk = Agent.make("clerk", {
+ *   strategy: SelfDiscovery.make({ cache: { key: () => "invoices", ttl: "1 day" } })
+ * })
+ * ```
  */
 export const make: {
   (options: Options & { readonly cache: StructureCache.CacheOptions }): Strategy.Strategy<never, CacheBackend>

@@ -146,8 +146,19 @@ export const definition = <E = never, R = never>(
 }
 
 /**
+ * For tasks with several possible paths whose ends can be judged, at the cost of many model calls (see `definition`).
+ *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { Lats } from "effect-lexigram/strategy"
+ *
+ * const clerk = Agent.make("clerk", {
+ *   strategy: Lats.make({ numExpansions: 2, maxDepth: 4, maxIterations: 5, maxModelCalls: 40 })
+ * })
+ * ```
  */
 export const make = <E = never, R = never>(options: Options<E, R> = {}): Strategy.Strategy<E, R> =>
   GraphStrategy.make(definition(options)) as Strategy.Strategy<any, any>

@@ -79,6 +79,20 @@ export const ROOT = 0
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { SearchTree } from "effect-lexigram/strategy"
+ *
+ * const root = SearchTree.make("start")
+ * const { ids, tree } = SearchTree.grow(root, SearchTree.ROOT, [{ data: "left" }, { data: "right" }])
+ *
+ * // The child with the highest value is explored next.
+ * const valued = [0.2, 0.9].reduce((tree, value, at) => {
+ *   const id = ids[at] ?? SearchTree.ROOT
+ *   return SearchTree.backpropagate(SearchTree.visit(tree, id, value), id, value)
+ * }, tree)
+ * console.log(SearchTree.select(valued, 1.41)?.data) // right
+ * ```
  */
 export const make = <A>(data: A): SearchTree<A> => ({
   size: 1,

@@ -62,5 +62,14 @@ const program =
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { FunctionCalling } from "effect-lexigram/strategy"
+ *
+ * const clerk = Agent.make("clerk", {
+ *   strategy: FunctionCalling.make({ maxIterations: 6, toolConcurrency: 2, onLimit: "answer" })
+ * })
+ * ```
  */
 export const make = (options: Options = {}): Strategy => StrategyModule.make(NAME, program(options))

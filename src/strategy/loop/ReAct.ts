@@ -319,6 +319,14 @@ const program = (settings: Settings) => (task: Task) =>
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { ReAct } from "effect-lexigram/strategy"
+ *
+ * // For a model that has no tool calls of its own.
+ * const clerk = Agent.make("clerk", { strategy: ReAct.make({ format: "text", maxIterations: 6 }) })
+ * ```
  */
 export const make = (options: Options = {}): Strategy => {
   const settings = resolve(options)

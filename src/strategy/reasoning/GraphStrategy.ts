@@ -43,6 +43,21 @@ export interface GraphDefinition<out N extends string, in out S, in out I, out E
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { StateGraph } from "effect-lexigram/graph"
+ * import { GraphStrategy, Reflection } from "effect-lexigram/strategy"
+ * import * as Effect from "effect/Effect"
+ *
+ * const definition = Reflection.definition({ maxReflectionCycles: 3 })
+ *
+ * const strategy = GraphStrategy.make({
+ *   ...definition,
+ *   graph: StateGraph.wrapNode(definition.graph, "reflect", (reflect) => (state, context) =>
+ *     Effect.tap(reflect(state, context), Effect.logDebug("Reflected"))
+ *   )
+ * })
+ * ```
  */
 export const make = <N extends string, S, I, E, R>(
   definition: GraphDefinition<N, S, I, E, R>

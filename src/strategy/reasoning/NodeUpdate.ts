@@ -159,6 +159,14 @@ export interface Options {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { NodeUpdate } from "effect-lexigram/strategy"
+ *
+ * const show = NodeUpdate.make({ hidden: ["token"], maxBytes: { search: 1_024 } })
+ *
+ * console.log(show("plan", { steps: ["search"], token: "s3cret" })) // { steps: [ 'search' ] }
+ * ```
  */
 export const make = (options: Options = {}): ((node: string, update: object) => object) => {
   const hidden = new Set(options.hidden)

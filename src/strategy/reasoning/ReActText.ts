@@ -312,6 +312,15 @@ class Completion {
  *
  * @since 0.1.0
  * @category conversions
+ * @example
+ * ```ts
+ * import { ReActText } from "effect-lexigram/strategy"
+ *
+ * const reply = ReActText.parse('THOUGHT: I look it up.\nACTION: Get Weather\nACTION_INPUT: {"city": "Oslo"}', {
+ *   tools: ["get_weather"]
+ * })
+ * if (reply._tag === "Action") console.log(reply.tool, reply.input) // get_weather { city: 'Oslo' }
+ * ```
  */
 export const parse = (text: string, options?: Options | undefined): ReActText => {
   const from = text.trim() === "" ? undefined : behindObservation(text)

@@ -143,6 +143,27 @@ const fromState = (state: ReasoningState.ReasoningState): Service => ({
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Strategy } from "effect-lexigram"
+ * import { PromptStep } from "effect-lexigram/prompt"
+ * import { ReasoningService } from "effect-lexigram/strategy"
+ * import * as Effect from "effect/Effect"
+ *
+ * const Translate = PromptStep.make({
+ *   pattern: "TranslatorAgent",
+ *   name: "Translate",
+ *   variables: ["text"],
+ *   system: { role: "You translate into French.", output: "The translation alone." },
+ *   user: "{text}"
+ * })
+ *
+ * const translator = Strategy.make("translator", (task) =>
+ *   Effect.flatMap(ReasoningService.make("translator", task), (reasoning) =>
+ *     reasoning.finish(Translate, { text: task.input })
+ *   )
+ * )
+ * ```
  */
 export const make = (
   name: string,

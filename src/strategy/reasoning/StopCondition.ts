@@ -79,6 +79,14 @@ export const toolCalls =
  *
  * @since 0.1.0
  * @category combining
+ * @example
+ * ```ts
+ * import { Agent, StopCondition } from "effect-lexigram"
+ *
+ * const clerk = Agent.make("clerk").pipe(
+ *   Agent.withStopWhen(StopCondition.any(StopCondition.toolSucceeded("book_room"), StopCondition.tokens(50_000)))
+ * )
+ * ```
  */
 export const any =
   (...conditions: ReadonlyArray<StopCondition>): StopCondition =>

@@ -331,6 +331,16 @@ export const critiqueDefinition = <E = never, R = never>(
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { Evaluator, ReAct, Reflexion } from "effect-lexigram/strategy"
+ *
+ * // Each trial is a run of another strategy; the evaluator needs no model.
+ * const clerk = Agent.make("clerk", {
+ *   strategy: Reflexion.make({ maxTrials: 3, inner: ReAct.make(), evaluator: Evaluator.exactMatch("1852") })
+ * })
+ * ```
  */
 export const make = <EI = never, RI = never, EV = never, RV = never>(
   options: Options<EI, RI, EV, RV> = {}

@@ -189,6 +189,16 @@ const truncated = /\n\[TRUNCATED: [^\n]{1,80}\]$/
  *
  * @since 0.1.0
  * @category conversions
+ * @example
+ * ```ts
+ * import { StormSources } from "effect-lexigram/strategy"
+ *
+ * const result = { results: [{ link: "https://example.org/fjord", name: "Fjord", snippet: "A long, deep bay" }] }
+ *
+ * // How `Storm` reads the result of a tool.
+ * const [source] = StormSources.read(result, 500)
+ * console.log(source?.title, source?.url) // Fjord https://example.org/fjord
+ * ```
  */
 export const read = (result: unknown, maxChars: number): ReadonlyArray<Found> => {
   const bounded = (found: Found): Found => ({

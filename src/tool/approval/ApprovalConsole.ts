@@ -249,6 +249,17 @@ export const make = (options?: Options): Effect.Effect<ApprovalGate.Service, nev
 /**
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
+ * import { Agents } from "effect-lexigram"
+ * import { ApprovalConsole } from "effect-lexigram/tool"
+ * import * as Layer from "effect/Layer"
+ *
+ * const layer = Agents.layerWith({ approvals: ApprovalConsole.layer({ maxChars: 2_000 }) }).pipe(
+ *   Layer.provide(NodeTerminal.layer)
+ * )
+ * ```
  */
 export const layer = (options?: Options): Layer.Layer<ApprovalGate.ApprovalGate, never, Terminal.Terminal> =>
   Layer.effect(ApprovalGate.ApprovalGate, make(options))

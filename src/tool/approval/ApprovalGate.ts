@@ -222,6 +222,18 @@ export const cancel = (options?: { readonly reason?: string | undefined }): Deni
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agents, ApprovalGate } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ *
+ * const approvals = ApprovalGate.layer(({ tool }) =>
+ *   Effect.succeed(
+ *     tool === "send_draft" ? ApprovalGate.approve() : ApprovalGate.deny({ reason: "Only drafts may be sent" })
+ *   )
+ * )
+ * const layer = Agents.layerWith({ approvals })
+ * ```
  */
 export const layer = (request: Service["request"]): Layer.Layer<ApprovalGate> =>
   Layer.succeed(ApprovalGate, { request })

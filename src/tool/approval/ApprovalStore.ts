@@ -337,6 +337,15 @@ export const makeMemory = (options?: {
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { ApprovalStore, PendingApprovals } from "effect-lexigram/tool"
+ * import * as Layer from "effect/Layer"
+ *
+ * const approvals = PendingApprovals.layer({ expiresAfter: "2 days" }).pipe(
+ *   Layer.provide(ApprovalStore.layerMemory({ maxSettled: 100 }))
+ * )
+ * ```
  */
 export const layerMemory = (options?: {
   /** Settled requests that are kept; default 1,000. */

@@ -74,6 +74,16 @@ const decode = ParseResult.decodeUnknownEither(ClientTools)
  *
  * @since 0.1.0
  * @category conversions
+ * @example
+ * ```ts
+ * import { ClientTool } from "effect-lexigram/tool"
+ * import * as Either from "effect/Either"
+ *
+ * const body: unknown = [{ name: "open_order", description: "Opens an order in the page of the user" }]
+ *
+ * // The request of a run, or the text of an answer with status 400.
+ * const request = Either.map(ClientTool.fromUnknown(body), (clientTools) => ({ input: "Show my order", clientTools }))
+ * ```
  */
 export const fromUnknown = (tools: unknown): Either.Either<ReadonlyArray<ClientTool>, string> =>
   Either.mapLeft(decode(tools), (issue) =>

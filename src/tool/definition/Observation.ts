@@ -101,6 +101,13 @@ export const truncate = (text: string, max: number): { readonly text: string; re
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { Observation } from "effect-lexigram/tool"
+ *
+ * console.log(Observation.make({ celsius: 21, stations: 12n }, 1_000)?.text) // {"celsius":21,"stations":"12"}
+ * console.log(Observation.make("x".repeat(5_000), 1_000)?.truncated) // true
+ * ```
  */
 export const make = (value: unknown, max: number): Observation | undefined => {
   if (value === undefined) return make("ok", max)

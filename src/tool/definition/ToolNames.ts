@@ -42,6 +42,15 @@ export const clean = (name: string): string => {
  *
  * @since 0.1.0
  * @category constructors
+ * @example
+ * ```ts
+ * import { ToolNames } from "effect-lexigram/tool"
+ *
+ * const names = ToolNames.make(["wiki.search", "time"])
+ *
+ * console.log(names.toProvider("wiki.search")) // wiki_search
+ * console.log(names.fromProvider("wiki_search")) // wiki.search
+ * ```
  */
 export const make = (names: ReadonlyArray<string>): ToolNames => {
   const there = new Map<string, string>()
