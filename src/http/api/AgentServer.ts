@@ -316,6 +316,13 @@ const checkAddress: Effect.Effect<void, ApiConfigurationError, HttpServer.HttpSe
  *
  * @since 0.1.0
  * @category layers
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { AgentServer } from "effect-lexigram/http"
+ *
+ * const server = AgentServer.layer({ agents: [Agent.make("clerk", { system: "You help at the desk." })] })
+ * ```
  */
 export const layer = (
   options: Options
@@ -360,21 +367,6 @@ export const toHttpApp = (
     )
   )
 
-/** Web requests have no bound of their own. */
-const withBound = (request: Request, most: number): Request => {
-  if (request.body === null) return request
-  let bytes = 0
-  const bound = new TransformStream<Uint8Array, Uint8Array>({
-    transform: (chunk, controller) => {
-      bytes += chunk.byteLength
-      if (bytes > most) controller.error(new Error(Problems.TOO_LARGE))
-      else controller.enqueue(chunk)
-    }
-  })
-  const init = { body: request.body.pipeThrough(bound), duplex: "half" } as const
-  return new Request(request, init as RequestInit)
-}
-
 /**
  * A handler of web requests, for Next.js, Hono, Bun, Deno, Workers and others. `services` are what the server needs.
  * Whoever serves the handler decides where it listens: without a layer that knows callers, requests that do not come
@@ -396,5 +388,5 @@ export const toWebHandler = <E>(
     ),
     { middleware: cors(options) }
   )
-  return { dispose, handler: (request) => handler(withBound(request, maxBodyBytes)) }
+  return { dispose, handler: (request) => handler(Problems.bounded(request, maxBodyBytes)) }
 }

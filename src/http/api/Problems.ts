@@ -248,3 +248,22 @@ export const middleware =
       )
       return answered
     })
+
+/**
+ * A web request whose body breaks where it is too large: unlike requests of servers, it has no bound of its own.
+ *
+ * @category combinators
+ */
+export const bounded = (request: Request, most: number): Request => {
+  if (request.body === null) return request
+  let bytes = 0
+  const bound = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      bytes += chunk.byteLength
+      if (bytes > most) controller.error(new Error(TOO_LARGE))
+      else controller.enqueue(chunk)
+    }
+  })
+  const init = { body: request.body.pipeThrough(bound), duplex: "half" } as const
+  return new Request(request, init as RequestInit)
+}
