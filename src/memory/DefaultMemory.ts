@@ -297,7 +297,9 @@ const compose = (config: Effect.Effect<MemoryConfig.MemoryConfig, any>, given: C
  * ```
  */
 export const layer = <const L extends Collaborators & { readonly config?: MemoryConfig.Options | undefined } = {}>(
-  options?: (L & NothingElse<L, "config">) | undefined
+  options?:
+    | (L & Collaborators & { readonly config?: MemoryConfig.Options | undefined } & NothingElse<L, "config">)
+    | undefined
 ): Layer.Layer<Out, MemorySystemError | ErrorOf<L>, ContextOf<L>> =>
   compose(
     Effect.suspend(() => MemoryConfig.make(options?.config)),
@@ -311,6 +313,6 @@ export const layer = <const L extends Collaborators & { readonly config?: Memory
  * @category layers
  */
 export const layerConfig = <const L extends Collaborators = {}>(
-  options?: (L & NothingElse<L>) | undefined
+  options?: (L & Collaborators & NothingElse<L>) | undefined
 ): Layer.Layer<Out, MemorySystemError | ConfigError.ConfigError | ErrorOf<L>, ContextOf<L>> =>
   compose(MemoryConfig.config, options ?? {})

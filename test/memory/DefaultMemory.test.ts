@@ -323,6 +323,15 @@ describe("Memory", () => {
     })
   )
 
+  it("knows the type of the options that a given store receives", () => {
+    const store = (options: DefaultMemoryStore.Options) => InMemoryMemoryStore.layer(options)
+    const layer = DefaultMemory.layer({ store: (options) => store(options) })
+    const fromEnvironment = DefaultMemory.layerConfig({ store: (options) => store(options) })
+    assert.isTrue(Layer.isLayer(layer) && Layer.isLayer(fromEnvironment))
+    // @ts-expect-error it has no such option
+    DefaultMemory.layer({ stores: store })
+  })
+
   it.effect("uses a given store instead of the configured one, with the configured options", () =>
     Effect.gen(function* () {
       let told: DefaultMemoryStore.Options | undefined
