@@ -18,7 +18,7 @@ import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as SecretText from "../../internal/text/SecretText.js"
-import type { OpenRequests } from "../request/OpenRequests.js"
+import { Draining, type OpenRequests } from "../request/OpenRequests.js"
 import * as ApiErrors from "./ApiError.js"
 import type { Scheme } from "./Authentication.js"
 
@@ -219,7 +219,9 @@ export const middleware =
       const requestId = requestIdOf(request)
       const refusal = refusalOf(request, options)
       const handled: HttpApp.Default<E | ApiError, R | Scope.Scope> =
-        refusal === undefined ? Effect.zipRight(options.open.enter(request), app) : refusal
+        refusal === undefined
+          ? Effect.zipRight(options.open.enter(request), Effect.provideService(app, Draining, options.open.closing))
+          : refusal
       const answered = handled.pipe(
         HttpIncomingMessage.withMaxBodySize(Option.some(options.maxBodyBytes)),
         SystemAccess.drop,

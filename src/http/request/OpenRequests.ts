@@ -12,12 +12,20 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import * as Scope from "effect/Scope"
+import * as Ambient from "../../internal/fiber/Ambient.js"
+
+/** Completes when the server of the request begins to end: for streams that their reader alone would end. */
+export class Draining extends Ambient.Reference<Draining>()("effect-lexigram/http/OpenRequests/Draining", {
+  defaultValue: (): Effect.Effect<void> => Effect.never
+}) {}
 
 export interface OpenRequests {
   /** Counts a request of this fiber until its scope closes, which is when its response has been sent. */
   readonly enter: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<void, never, Scope.Scope>
   /** Further requests are not answered. */
   readonly isClosing: () => boolean
+  /** Completes when that begins. */
+  readonly closing: Effect.Effect<void>
   /** Waits until all requests are answered. Those that are not within `patience` are interrupted. */
   readonly close: Effect.Effect<void>
 }
@@ -41,6 +49,7 @@ const make = (patience: Duration.DurationInput = "15 seconds"): Effect.Effect<Op
   Effect.map(Effect.clock, (clock) => {
     const open = new Map<Scope.Scope, Open>()
     const answered = Effect.unsafeMakeLatch(true)
+    const closing = Effect.unsafeMakeLatch(false)
     let isClosing = false
     const leave = (scope: Scope.Scope) =>
       Effect.suspend(() => {
@@ -73,8 +82,10 @@ const make = (patience: Duration.DurationInput = "15 seconds"): Effect.Effect<Op
           })
         ),
       isClosing: () => isClosing,
+      closing: closing.await,
       close: Effect.suspend(() => {
         isClosing = true
+        closing.unsafeOpen()
         if (open.size === 0) return Effect.void
         // The caller may be interrupted already: what waits for the time is a fiber of its own.
         const waiting = Effect.forkDaemon(

@@ -20,6 +20,7 @@ import { ApiError } from "../../http/api/ApiError.js"
 import type * as ApiLimits from "../../http/api/ApiLimits.js"
 import { Invalid, Unavailable, Unknown } from "../../http/api/ApiStatus.js"
 import { Caller, type Identity } from "../../http/api/Authentication.js"
+import { Draining } from "../../http/request/OpenRequests.js"
 import type { McpServerError } from "../offer/McpServerError.js"
 import type { Definition, Services } from "./McpServer.js"
 import * as ProtectedResource from "./ProtectedResource.js"
@@ -67,16 +68,23 @@ const isInitialize = (body: unknown): boolean =>
 
 const COMMENT = new TextEncoder().encode(":\n\n")
 
-/** Servers send the headers of a response with its first bytes, which may be long in coming. */
-const startingAtOnce = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
+/** The response with another stream of events, if it has one. */
+const withEvents = (
+  response: HttpServerResponse.HttpServerResponse,
+  change: <E>(events: Stream.Stream<Uint8Array, E>) => Stream.Stream<Uint8Array, E>
+): HttpServerResponse.HttpServerResponse => {
   const { body } = response
   return body._tag === "Stream" && body.contentType.startsWith("text/event-stream")
-    ? HttpServerResponse.setBody(
-        response,
-        HttpBody.stream(Stream.concat(Stream.make(COMMENT), body.stream), body.contentType)
-      )
+    ? HttpServerResponse.setBody(response, HttpBody.stream(change(body.stream), body.contentType))
     : response
 }
+
+/** Servers send the headers of a response with its first bytes, which may be long in coming. */
+const startingAtOnce = (response: HttpServerResponse.HttpServerResponse) =>
+  withEvents(response, (events) => Stream.concat(Stream.make(COMMENT), events))
+
+const endingWith = (response: HttpServerResponse.HttpServerResponse, end: Effect.Effect<void>) =>
+  withEvents(response, Stream.interruptWhen(end))
 
 /** The SDK answers, and its answer is streamed while the scope of the request is open. */
 const answer = (
@@ -143,7 +151,9 @@ const layer = (
           Effect.gen(function* () {
             const caller = yield* streaming
             const session = yield* sessions.use(yield* sessionIdOf(request), caller)
-            return yield* answer(session, request, caller)
+            const response = yield* answer(session, request, caller)
+            // Calls do not end on it, unless a client takes up their stream again.
+            return request.headers["last-event-id"] === undefined ? endingWith(response, yield* Draining) : response
           })
         )
         .handle("mcpEnd", ({ request }) =>

@@ -159,6 +159,18 @@ describe("sessions", () => {
 })
 
 describe("the end of a server", () => {
+  it.scopedLive("does not wait for clients that listen", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { ask, url } = yield* Scope.extend(start({}, {}, { drain: "10 minutes" }), scope)
+      const headers = { ...accept, authorization: "Bearer token-ann", "mcp-session-id": yield* begin(ask) }
+      const listening = yield* Effect.promise(() => fetch(`${url}/mcp`, { headers }))
+      const heard = yield* Effect.fork(Effect.promise(() => listening.text()))
+      yield* Scope.close(scope, Exit.void)
+      assert.include(yield* heard, ":")
+    })
+  )
+
   it.scopedLive("ends the streams and the calls of its clients", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
@@ -171,7 +183,7 @@ describe("the end of a server", () => {
           )
       })
       const scope = yield* Scope.make()
-      const { ask, url } = yield* Scope.extend(start({ tools: [wait] }), scope)
+      const { ask, url } = yield* Scope.extend(start({ tools: [wait] }, {}, { drain: "100 millis" }), scope)
       const session = yield* begin(ask)
       const headers = { ...accept, authorization: "Bearer token-ann", "mcp-session-id": session }
       const listening = yield* Effect.promise(() => fetch(`${url}/mcp`, { headers }))
