@@ -85,6 +85,15 @@ export * as Authentication from "./api/Authentication.js"
 export * as EventStream from "./api/EventStream.js"
 
 /**
+ * A server of Node that starts and ends well. It listens before its application is built, and `Scope` closes the
+ * application before the server: without this, a request that comes meanwhile is never answered, and the end waits for
+ * connections on which nothing was asked, such as those that browsers open ahead.
+ *
+ * @since 0.1.0
+ */
+export * as GracefulServer from "./request/GracefulServer.js"
+
+/**
  * Serves agents as models of OpenAI's API, for its clients and for those of the many tools that speak it.
  *
  * @since 0.1.0
@@ -120,14 +129,6 @@ export * as SessionModels from "./api/SessionModels.js"
  * @since 0.1.0
  */
 export * as SessionToken from "./session/SessionToken.js"
-
-/**
- * A server of Node that answers while no application does. It listens before its application is built, and `Scope`
- * closes the application before the server: without this, a request that comes meanwhile is never answered.
- *
- * @since 0.1.0
- */
-export * as GracefulServer from "./request/GracefulServer.js"
 
 /**
  * The endpoints of chats of AI SDK UI: what `DefaultChatTransport` of `ai` 6 and 7 sends to them.

@@ -69,7 +69,7 @@ type Pulled = Option.Option<Chunk.Chunk<AgentEvent>>
 
 /** What somebody is asked inside of a run, told as it is looked. */
 class Asked {
-  /** The calls of tools that have not ended, and the runs that took the conversation over: within them are the others. */
+  /** Calls of tools that have not ended, and runs that took the conversation over: the other runs are within them. */
   private readonly open = new Set<string>()
   /** The requests of inner runs that were told. */
   private readonly told = new Map<string, ApprovalRecord>()
