@@ -1,6 +1,7 @@
 /**
  * Compiles a program that imports the entries of the built package with `skipLibCheck: false`, outside of this
- * repository, with exactly the packages that the README names for those entries. Requires `dist`.
+ * repository, with exactly the packages that the README names for those entries, and the programs of the pages that
+ * beginners read; as Node resolves modules and as bundlers do. Requires `dist`.
  */
 import * as Fs from "node:fs"
 import * as Os from "node:os"
@@ -48,22 +49,47 @@ const link = (folder: string, name: string): void => {
   Fs.symlinkSync(Path.join(root, "node_modules", name), target)
 }
 
+/** Pages whose programs are compiled, and packages that only these import. */
+const pages = ["README.md", ...["quickstart", "recipes"].map((page) => `docs/${page}.md`)].concat(
+  Fs.readdirSync(Path.join(root, "docs"))
+    .filter((file) => /^migrate-.*\.md$/.test(file))
+    .map((file) => `docs/${file}`)
+)
+const packagesOfPages = ["@ai-sdk/google", "@effect/vitest", "@effect/opentelemetry", "vitest", "zod"]
+
+const blocksOf = (page: string): ReadonlyArray<string> =>
+  Array.from(
+    Fs.readFileSync(Path.join(root, page), "utf8").matchAll(/^```ts(?: run)?\n([\s\S]*?)^```$/gm),
+    ([, text = ""]) => text
+  )
+
+type Resolutions = Readonly<Record<string, ts.CompilerOptions>>
+
+const nodeNext: Resolutions = {
+  NodeNext: { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext }
+}
+const bundler: Resolutions = {
+  Bundler: { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler }
+}
+
 const options: ts.CompilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
   noEmit: true,
   skipLibCheck: false,
-  module: ts.ModuleKind.NodeNext,
-  moduleResolution: ts.ModuleResolutionKind.NodeNext,
   target: ts.ScriptTarget.ES2022,
   lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"]
 }
 
-/** Compiler errors of a program that imports these entries with only these packages installed. */
-const problems = (entries: ReadonlyArray<string>, packages: ReadonlyArray<string>): ReadonlyArray<string> => {
+/** Compiler errors of these programs, with only these packages installed. */
+const problems = (
+  texts: ReadonlyArray<string>,
+  packages: ReadonlyArray<string>,
+  resolutions: Resolutions
+): ReadonlyArray<string> => {
   const folder = Fs.realpathSync(Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-types-")))
   try {
-    for (const name of [...base, ...Object.keys(manifest.dependencies), ...packages]) link(folder, name)
+    for (const name of new Set([...base, ...Object.keys(manifest.dependencies), ...packages])) link(folder, name)
     const own = Path.join(folder, "node_modules", manifest.name)
     Fs.mkdirSync(own, { recursive: true })
     Fs.cpSync(Path.join(root, "package.json"), Path.join(own, "package.json"))
@@ -72,22 +98,26 @@ const problems = (entries: ReadonlyArray<string>, packages: ReadonlyArray<string
       filter: (path) => !path.endsWith(".map")
     })
     Fs.writeFileSync(Path.join(folder, "package.json"), `{ "type": "module" }\n`)
-    const program = Path.join(folder, "program.ts")
-    const imports = entries.map((entry, i) => `export * as Entry${i} from "${manifest.name}${entry.slice(1)}"\n`)
-    Fs.writeFileSync(program, imports.join(""))
+    const programs = texts.map((text, i) => {
+      const program = Path.join(folder, `program-${i + 1}.ts`)
+      Fs.writeFileSync(program, text)
+      return program
+    })
     const types = packages.includes("@types/node") ? ["node"] : []
-    const host = ts.createCompilerHost(options)
-    const compiled = ts.createProgram([program], { ...options, types }, { ...host, getCurrentDirectory: () => folder })
-    return ts
-      .getPreEmitDiagnostics(compiled)
-      .filter(({ file }) => file === undefined || file.fileName.startsWith(folder))
-      .map(({ file, messageText, start }) => {
-        const place =
-          file === undefined
-            ? ""
-            : `${Path.relative(folder, file.fileName)}:${file.getLineAndCharacterOfPosition(start ?? 0).line + 1}: `
-        return place + ts.flattenDiagnosticMessageText(messageText, " ").slice(0, 300)
-      })
+    return Object.entries(resolutions).flatMap(([resolution, chosen]) => {
+      const all = { ...options, ...chosen, types }
+      const host = { ...ts.createCompilerHost(all), getCurrentDirectory: () => folder }
+      const compiled = ts.createProgram(programs, all, host)
+      // The declarations of other packages are theirs.
+      const own = compiled.getSourceFiles().filter(({ fileName }) => fileName.startsWith(folder))
+      return [compiled.getOptionsDiagnostics(), ...own.map((file) => ts.getPreEmitDiagnostics(compiled, file))]
+        .flat()
+        .map(({ file, messageText, start }) => {
+          const line = file === undefined ? 0 : file.getLineAndCharacterOfPosition(start ?? 0).line + 1
+          const place = file === undefined ? "" : `${Path.relative(folder, file.fileName)}:${line}: `
+          return `${resolution}: ${place}${ts.flattenDiagnosticMessageText(messageText, " ").slice(0, 300)}`
+        })
+    })
   } finally {
     Fs.rmSync(folder, { recursive: true })
   }
@@ -102,11 +132,27 @@ const groups: ReadonlyArray<readonly [ReadonlyArray<string>, ReadonlyArray<strin
   ...Object.entries(packagesOf).map(([path, packages]) => [[path], packages] as const)
 ]
 
-for (const [paths, packages] of groups) {
-  const found = problems(paths, packages)
+const report = (
+  what: string,
+  texts: ReadonlyArray<string>,
+  packages: ReadonlyArray<string>,
+  resolutions: Resolutions
+): void => {
+  const found = problems(texts, packages, resolutions)
   for (const problem of found.slice(0, 20)) console.error(problem)
-  console.log(
-    `${found.length === 0 ? "ok  " : "FAIL"} ${paths.join(" ")} with ${["the peers", ...packages].join(", ")}`
-  )
+  console.log(`${found.length === 0 ? "ok  " : "FAIL"} ${what}`)
   if (found.length > 0) process.exitCode = 1
 }
+
+for (const [paths, packages] of groups) {
+  const imports = paths.map((path, i) => `export * as Entry${i} from "${manifest.name}${path.slice(1)}"\n`)
+  report(
+    `${paths.join(" ")} with ${["the peers", ...packages].join(", ")}`,
+    [imports.join("")],
+    packages,
+    packages.length === 0 ? { ...nodeNext, ...bundler } : nodeNext
+  )
+}
+const allPackages = [...new Set([...Object.values(packagesOf).flat(), ...packagesOfPages])]
+// `npm run docs:check` compiles them as Node resolves modules.
+report(`the programs of ${pages.join(", ")}`, pages.flatMap(blocksOf), allPackages, bundler)

@@ -35,6 +35,25 @@ const nameOf = (code: number): string => {
   return more === undefined || more === "" ? `SQLITE_${main}` : `SQLITE_${main}_${more}`
 }
 
+/** How messages of SQLite begin. Deno's `exec` throws them without their codes. */
+const messages: ReadonlyArray<readonly [begin: string, code: string]> = [
+  ["database is locked", "SQLITE_BUSY"],
+  ["database table is locked", "SQLITE_LOCKED"],
+  ["attempt to write a readonly database", "SQLITE_READONLY"],
+  ["disk I/O error", "SQLITE_IOERR"],
+  ["database disk image is malformed", "SQLITE_CORRUPT"],
+  ["database or disk is full", "SQLITE_FULL"],
+  ["unable to open database file", "SQLITE_CANTOPEN"],
+  ["file is not a database", "SQLITE_NOTADB"],
+  ["FOREIGN KEY constraint failed", "SQLITE_CONSTRAINT_FOREIGNKEY"],
+  ["NOT NULL constraint failed", "SQLITE_CONSTRAINT_NOTNULL"],
+  ["CHECK constraint failed", "SQLITE_CONSTRAINT_CHECK"],
+  ["UNIQUE constraint failed", "SQLITE_CONSTRAINT_UNIQUE"]
+]
+
+const codeByMessage = (message: unknown): string | undefined =>
+  typeof message === "string" ? messages.find(([begin]) => message.startsWith(begin))?.[1] : undefined
+
 /**
  * @category errors
  */
@@ -86,7 +105,7 @@ export const from = (error: unknown, params: ReadonlyArray<unknown>, fallback = 
       ? nameOf(number)
       : typeof code === "string" && code.startsWith("SQLITE_") && code !== "SQLITE_OK"
         ? code
-        : fallback
+        : ((code === "ERR_SQLITE_ERROR" ? codeByMessage(message) : undefined) ?? fallback)
   return new SqliteFailure(name, withoutParams(typeof message === "string" ? message : "The driver failed", params))
 }
 

@@ -26,7 +26,11 @@ describe("SqliteFailure", () => {
       [{ errcode: 516 }, "SQLITE_ABORT_ROLLBACK"],
       [{ errcode: 99 }, "SQLITE_ERROR"],
       [{ code: "SQLITE_OK", rawCode: 0 }, "SQLITE_ERROR"],
-      [{ code: "ERR_INVALID_STATE" }, "SQLITE_ERROR"]
+      [{ code: "ERR_INVALID_STATE" }, "SQLITE_ERROR"],
+      [{ code: "ERR_SQLITE_ERROR", message: "database is locked" }, "SQLITE_BUSY"],
+      [{ code: "ERR_SQLITE_ERROR", message: "UNIQUE constraint failed: t.id" }, "SQLITE_CONSTRAINT_UNIQUE"],
+      [{ code: "ERR_SQLITE_ERROR", message: "database is locked", errcode: 1 }, "SQLITE_ERROR"],
+      [{ message: "database is locked" }, "SQLITE_ERROR"]
     ]
     for (const [fields, code] of names) assert.strictEqual(SqliteFailure.from(thrown(fields), []).code, code)
     assert.strictEqual(SqliteFailure.from("?", [], "SQLITE_CANTOPEN").code, "SQLITE_CANTOPEN")
