@@ -77,9 +77,9 @@ const checkSearch = async (page: Page): Promise<void> => {
   await page.keyboard.press("Enter")
   await page.waitForURL(/approv/)
   check(!page.url().includes("/api/"), "The search finds the API before the page of approvals")
-  check(/LlmRetry/.test(await search(page, "LlmRetry layer")), "The search does not find a member of the API")
+  check(/withGuards/.test(await search(page, "withGuards")), "The search does not find a member of the API")
   await page.keyboard.press("Enter")
-  await page.waitForURL(/api\/llm\/LlmRetry/)
+  await page.waitForURL(/api\/agent\/Agent\.html#withGuards/)
 }
 
 const checkCopy = async (page: Page, url: string): Promise<void> => {

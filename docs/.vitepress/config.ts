@@ -2,6 +2,7 @@ import { defineConfig } from "vitepress"
 import { slug } from "../../scripts/pages.js"
 import { project } from "../../scripts/project.js"
 import * as ApiSection from "../../scripts/site/ApiSection.js"
+import * as HeadingIds from "../../scripts/site/HeadingIds.js"
 import * as Llms from "../../scripts/site/Llms.js"
 import * as RepositoryLinks from "../../scripts/site/RepositoryLinks.js"
 import { subjects } from "../../scripts/site/Subjects.js"
@@ -22,7 +23,10 @@ export default defineConfig({
   outDir: "../.site",
   markdown: {
     anchor: { slugify: slug },
-    config: (md) => RepositoryLinks.plugin(md, project && `${project.repository}/blob/main`)
+    config: (md) => {
+      HeadingIds.plugin(md)
+      RepositoryLinks.plugin(md, project && `${project.repository}/blob/main`)
+    }
   },
   themeConfig: {
     nav: [
@@ -44,13 +48,10 @@ export default defineConfig({
       provider: "local",
       options: {
         miniSearch: {
-          searchOptions: { boostDocument: (id: string) => (id.includes("/api/") ? 0.4 : 1) }
+          searchOptions: { boostDocument: (id: string) => (id.includes("/api/") ? 0.3 : 1) }
         },
-        _render: async (text, env, md) => {
-          const html = await md.renderAsync(
-            env.relativePath.startsWith("api/") ? ApiSection.searchable(text) : text,
-            env
-          )
+        _render: (text, env, md) => {
+          const html = md.render(env.relativePath.startsWith("api/") ? ApiSection.searchable(text) : text, env)
           return env.frontmatter?.search === false ? "" : html
         }
       }

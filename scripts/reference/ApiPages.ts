@@ -98,7 +98,7 @@ const memberSection = (member: Member, page: string, resolve: DocText.Resolve, o
   const code = member.category === "errors" ? codeOf(text) : undefined
   const errors = Path.posix.relative(Path.posix.dirname(`api/${page}`), "reference-errors.md")
   return [
-    `### ${member.name.replaceAll(/[_$]/g, "\\$&")} {#${member.name}}`,
+    `### ${member.name.replaceAll(/^_|_$/g, "\\_")} {#${member.name}}`,
     `<p class="api-facts">${facts.join(" · ")}</p>`,
     ...(member.doc === "" ? [] : [DocText.markdown(member.doc, resolve)]),
     ...(text === "" ? [] : [`\`\`\`ts\n${text}\n\`\`\``]),

@@ -17,6 +17,10 @@ const escaped = (text: string): string =>
     .replaceAll(/^([ \t]*)(#|>|\+|:::)/gm, "$1\\$2")
     .replaceAll(/\{+/g, "<span v-pre>$&</span>")
 
+/** Vue reads two braces in inline code, but not in blocks. */
+const span = (token: string, code: string): string =>
+  code.includes("{{") ? `<code v-pre>${code.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</code>` : token
+
 const linked = (code: string, target: string | undefined): string =>
   target === undefined ? code : `[${code}](${target})`
 
@@ -31,7 +35,7 @@ export const markdown = (text: string, resolve: Resolve): string => {
     if (block !== undefined) made += block
     else if (ticks !== undefined) {
       const code = token.slice(ticks.length, -ticks.length)
-      made += linked(token, named.test(code) ? resolve(code) : undefined)
+      made += linked(span(token, code), named.test(code) ? resolve(code) : undefined)
     } else if (name !== undefined) {
       const isAddress = /^https?:/.test(name)
       const label = words === undefined || words === "" ? (isAddress ? escaped(name) : `\`${name}\``) : escaped(words)

@@ -49,6 +49,9 @@ export const sidebars = (): Record<string, Array<Item>> => {
   return Fs.existsSync(folder) ? sidebarsOf(filesBelow(folder)) : {}
 }
 
-/** What the search knows of a page of the API: names and words, no code and no facts. */
+/** What the search knows of a page of the API: names and words, no code, no facts and no categories. */
 export const searchable = (text: string): string =>
-  text.replaceAll(/^[ \t]*```[\s\S]*?^[ \t]*```[^\n]*$/gm, "").replaceAll(/^<p class="api-facts">.*$/gm, "")
+  text
+    .replaceAll(/^[ \t]*```[\s\S]*?^[ \t]*```[^\n]*$/gm, "")
+    .replaceAll(/^(?:<p class="api-facts">|## |\*\*Example\*\*$).*$/gm, "")
+    .replaceAll(/^### /gm, "## ")

@@ -159,6 +159,7 @@ describe("pages of the API", () => {
       DocText.markdown("a * b * c_d `x * y`\n# no\n- item\n```ts\nconst a = `<b>`\n```\n", none),
       "a \\* b \\* c\\_d `x * y`\n\\# no\n- item\n```ts\nconst a = `<b>`\n```\n"
     )
+    assert.strictEqual(DocText.markdown("`{{ a<b }}`", none), "<code v-pre>{{ a&lt;b }}</code>")
     assert.strictEqual(DocText.markdown("{@link Gone} {@link Gone here}", none), "`Gone` here")
   })
 
@@ -194,7 +195,7 @@ describe("pages of the API", () => {
 
   it("is searched by names and words alone", () => {
     const text = ApiSection.searchable(shelf)
-    assert.include(text, "### make {#make}")
+    assert.include(text, "\n## make {#make}")
     assert.include(text, "Makes a shelf.")
     assert.notInclude(text, "ReadonlyArray")
     assert.notInclude(text, "since")
