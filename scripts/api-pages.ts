@@ -24,7 +24,7 @@ const foreign = new Set(
 const titles = new Map(subjects.flatMap(({ entries }) => entries.map(({ page, title }) => [page, title] as const)))
 
 const program = PublicApi.programOf(PublicApi.entries().map(([, file]) => file))
-const entries = PublicApi.read(program)
+const entries = PublicApi.read(program, { signatures: false })
 const members = [
   ...new Map(
     entries.flatMap(({ modules }) =>

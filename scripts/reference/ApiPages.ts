@@ -193,8 +193,8 @@ export const make = (entries: ReadonlyArray<Entry>, options: Options): ReadonlyM
     )
     const modules = links(entry, "").map(([link]) => link)
     index.push(
-      `## ${entry.specifier} {#${folder.replaceAll("/", "-")}}`,
-      `${about.text} [All of it](${page})`,
+      `## ${folder} {#${folder.replaceAll("/", "-")}}`,
+      `[${entry.specifier}](${page}): ${about.text}`,
       ...(modules.length === 0 ? [] : [`${modules.join(", ")}.`])
     )
   }

@@ -13,7 +13,7 @@ export interface Member {
   readonly category: string
   readonly since: string
   readonly examples: ReadonlyArray<string>
-  /** As a declaration, with every type written out. */
+  /** As a declaration, with every type written out; empty if signatures are not read. */
   readonly signature: string
   readonly declarations: ReadonlyArray<ts.Declaration>
   readonly file: string
@@ -108,13 +108,19 @@ const signatureOf = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol): 
   return texts.join("\n")
 }
 
-const memberOf = (checker: ts.TypeChecker, name: string, found: ts.Symbol): Member | undefined => {
+/** What is read: the checker, and whether signatures are made, which takes as long as everything else. */
+interface Reader {
+  readonly checker: ts.TypeChecker
+  readonly signatures: boolean
+}
+
+const memberOf = ({ checker, signatures }: Reader, name: string, found: ts.Symbol): Member | undefined => {
   const symbol = (found.flags & ts.SymbolFlags.Alias) !== 0 ? checker.getAliasedSymbol(found) : found
   const [declaration] = symbol.declarations ?? []
   if (declaration === undefined || tagsOf(symbol, "internal").length > 0) return undefined
   const source = declaration.getSourceFile()
-  // First of all: the checker orders unions by when it made their members.
-  const signature = signatureOf(checker, name, symbol)
+  // First of all: the checker orders unions by when it first saw their members.
+  const signature = signatures ? signatureOf(checker, name, symbol) : ""
   return {
     name,
     kind: kindOf(checker, symbol),
@@ -129,10 +135,10 @@ const memberOf = (checker: ts.TypeChecker, name: string, found: ts.Symbol): Memb
   }
 }
 
-const membersOf = (checker: ts.TypeChecker, module: ts.Symbol): ReadonlyArray<Member> =>
-  checker
+const membersOf = (reader: Reader, module: ts.Symbol): ReadonlyArray<Member> =>
+  reader.checker
     .getExportsOfModule(module)
-    .map((symbol) => memberOf(checker, symbol.name, symbol))
+    .map((symbol) => memberOf(reader, symbol.name, symbol))
     .filter((member) => member !== undefined)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 
@@ -151,7 +157,8 @@ const headOf = (source: ts.SourceFile): { readonly doc: string; readonly since: 
 }
 
 /** What an entry exports: modules as namespaces, and the members of flat entries as one module. */
-const entryOf = (checker: ts.TypeChecker, program: ts.Program, specifier: string, file: string): Entry => {
+const entryOf = (reader: Reader, program: ts.Program, specifier: string, file: string): Entry => {
+  const { checker } = reader
   const source = program.getSourceFile(file)
   const symbol = source && checker.getSymbolAtLocation(source)
   if (source === undefined || symbol === undefined) throw new Error(`${file} is no module`)
@@ -165,10 +172,10 @@ const entryOf = (checker: ts.TypeChecker, program: ts.Program, specifier: string
         name: exported.name,
         ...headOf(declaration),
         file: Path.relative(root, declaration.fileName),
-        members: membersOf(checker, target)
+        members: membersOf(reader, target)
       })
     } else {
-      const member = memberOf(checker, exported.name, exported)
+      const member = memberOf(reader, exported.name, exported)
       if (member !== undefined) flat.push(member)
     }
   }
@@ -179,10 +186,16 @@ const entryOf = (checker: ts.TypeChecker, program: ts.Program, specifier: string
 
 export const read = (
   program: ts.Program,
-  of: ReadonlyArray<readonly [specifier: string, file: string]> = entries()
+  options: {
+    /** Default: those of the package. */
+    readonly of?: ReadonlyArray<readonly [specifier: string, file: string]>
+    /** Default: true. */
+    readonly signatures?: boolean
+  } = {}
 ): ReadonlyArray<Entry> => {
-  const checker = program.getTypeChecker()
-  return of.map(([specifier, file]) => entryOf(checker, program, specifier, file))
+  const { of = entries(), signatures = true } = options
+  const reader: Reader = { checker: program.getTypeChecker(), signatures }
+  return of.map(([specifier, file]) => entryOf(reader, program, specifier, file))
 }
 
 const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8)

@@ -7,7 +7,6 @@ import { docs } from "./Subjects.js"
 interface Item {
   readonly text: string
   readonly link: string
-  readonly collapsed?: boolean
   readonly items?: Array<Item>
 }
 
@@ -25,18 +24,21 @@ const modulesOf = (files: ReadonlyArray<string>): ReadonlyMap<string, ReadonlyAr
   return found
 }
 
-/** A sidebar for each entry: all entries, and the modules of this one. */
+/** A sidebar for each entry: all entries, with the modules of this one. */
 export const sidebarsOf = (files: ReadonlyArray<string>): Record<string, Array<Item>> => {
   const modules = modulesOf(files)
   const sidebar = (open: string | undefined): Array<Item> => [
-    { text: "All entries", link: "/api/" },
-    ...Array.from(modules, ([folder, names]) => ({
-      text: folder,
-      link: `/api/${folder}/`,
-      ...(folder === open && names.length > 0
-        ? { collapsed: false, items: names.map((name) => ({ text: name, link: `/api/${folder}/${name}` })) }
-        : {})
-    }))
+    {
+      text: "API",
+      link: "/api/",
+      items: Array.from(modules, ([folder, names]) => ({
+        text: folder,
+        link: `/api/${folder}/`,
+        ...(folder === open && names.length > 0
+          ? { items: names.map((name) => ({ text: name, link: `/api/${folder}/${name}` })) }
+          : {})
+      }))
+    }
   ]
   return Object.fromEntries([
     ["/api/", sidebar(undefined)],

@@ -86,7 +86,7 @@ const made = (): ReadonlyMap<string, string> => {
       ["books/shelf", Path.join(folder, "shelf/index.ts")]
     ] as const
     const program = PublicApi.programOf(entries.map(([, file]) => file))
-    return ApiPages.make(PublicApi.read(program, entries), {
+    return ApiPages.make(PublicApi.read(program, { of: entries, signatures: false }), {
       textOf: (member) => {
         const [text = ""] = Formatted.all([Declarations.textOf(program.getTypeChecker(), member)])
         return Declarations.shown(text)
@@ -189,8 +189,10 @@ describe("pages of the API", () => {
   it("opens the modules of one entry in its sidebar", () => {
     const sidebars = ApiSection.sidebarsOf(["index.md", "shelf/index.md", "shelf/Shelf.md", "books/index.md"])
     assert.deepStrictEqual(Object.keys(sidebars), ["/api/", "/api/books/", "/api/shelf/"])
-    assert.deepStrictEqual(sidebars["/api/shelf/"]?.[2]?.items, [{ text: "Shelf", link: "/api/shelf/Shelf" }])
-    assert.isUndefined(sidebars["/api/books/"]?.[2]?.items)
+    assert.deepStrictEqual(sidebars["/api/shelf/"]?.[0]?.items?.[1]?.items, [
+      { text: "Shelf", link: "/api/shelf/Shelf" }
+    ])
+    assert.isUndefined(sidebars["/api/books/"]?.[0]?.items?.[1]?.items)
   })
 
   it("is searched by names and words alone", () => {
