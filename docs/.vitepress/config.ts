@@ -24,6 +24,7 @@ export default defineConfig({
   markdown: {
     anchor: { slugify: slug },
     config: (md) => {
+      ApiSection.plugin(md)
       HeadingIds.plugin(md)
       RepositoryLinks.plugin(md, project && `${project.repository}/blob/main`)
     }

@@ -2,6 +2,7 @@
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { filesBelow } from "../layout.js"
+import { abouts } from "../reference/ApiEntries.js"
 import { docs } from "./Subjects.js"
 
 interface Item {
@@ -49,6 +50,36 @@ export const sidebarsOf = (files: ReadonlyArray<string>): Record<string, Array<I
 export const sidebars = (): Record<string, Array<Item>> => {
   const folder = Path.join(docs, "api")
   return Fs.existsSync(folder) ? sidebarsOf(filesBelow(folder)) : {}
+}
+
+/** The last line of a guide: the entries whose members it explains. */
+export const lineOf = (page: string): string => {
+  const links = Object.entries(abouts)
+    .filter(([, { guides }]) => guides.some((guide) => `${guide}.md` === page))
+    .map(([entry]) => entry || "effect-lexigram")
+    .map((folder) => `[${folder}](api/${folder}/index.md)`)
+  return links.length === 0 ? "" : `\n\nAPI: ${links.join(", ")}.\n`
+}
+
+/** The part of `markdown-it` that is used. */
+interface Markdown {
+  readonly core: {
+    readonly ruler: {
+      before(
+        next: string,
+        name: string,
+        rule: (state: { src: string; readonly env: { readonly relativePath?: string } }) => void
+      ): void
+    }
+  }
+}
+
+/** Ends guides with links to the API, if its pages are there. */
+export const plugin = (md: Markdown): void => {
+  if (!Fs.existsSync(Path.join(docs, "api"))) return
+  md.core.ruler.before("normalize", "api_line", (state) => {
+    state.src += lineOf(state.env.relativePath ?? "")
+  })
 }
 
 /** What the search knows of a page of the API: names and words, no code, no facts and no categories. */

@@ -203,6 +203,11 @@ describe("pages of the API", () => {
     assert.notInclude(text, "since")
   })
 
+  it("is linked by the guides of its entries", () => {
+    assert.strictEqual(ApiSection.lineOf("runs.md"), "\n\nAPI: [agent](api/agent/index.md).\n")
+    assert.strictEqual(ApiSection.lineOf("limits.md"), "")
+  })
+
   it("says what every entry of the package is for, and names guides that exist", () => {
     const names = PublicApi.entries().map(([specifier]) => specifier.replace(/^[^/]*\/?/, ""))
     assert.deepStrictEqual(Object.keys(abouts).sort(), [...names].sort())
