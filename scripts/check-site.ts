@@ -103,16 +103,22 @@ const opened = (): ReadonlyArray<string> => {
   ]
 }
 
-/** Pages as they are opened on a small telephone. */
-const checkPages = async (page: Page, url: string): Promise<void> => {
-  await page.setViewportSize({ width: 320, height: 700 })
-  for (const file of opened()) {
-    await page.goto(`${url}/${file}`)
-    const beyond = await page.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth
-    )
-    check(beyond <= 0, `${file}: ${beyond} px too wide at 320 px`)
+/** Pages as they are opened on a small telephone, two at a time. */
+const checkPages = async (browser: Browser, url: string): Promise<void> => {
+  const queue = opened().values()
+  const worker = async (): Promise<void> => {
+    const page = await open(browser, url)
+    await page.setViewportSize({ width: 320, height: 700 })
+    for (const file of queue) {
+      await page.goto(`${url}/${file}`)
+      const beyond = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth
+      )
+      check(beyond <= 0, `${file}: ${beyond} px too wide at 320 px`)
+    }
+    await page.context().close()
   }
+  await Promise.all([worker(), worker()])
 }
 
 const takePictures = async (browser: Browser, url: string): Promise<void> => {
@@ -152,7 +158,7 @@ const checkInBrowser = async (): Promise<void> => {
     await checkSearch(page)
     await checkCopy(page, url)
     await checkApi(page, url)
-    await checkPages(page, url)
+    await checkPages(browser, url)
     if (process.argv.includes("--pictures")) await takePictures(browser, url)
   } finally {
     await browser.close()

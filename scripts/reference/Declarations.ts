@@ -8,15 +8,61 @@ import { docOf, type Member, tagsOf, typeText } from "./PublicApi.js"
 /** Characters of an inferred type that are shown whole. */
 const MOST_CHARACTERS = 900
 
+/** Characters of a literal in a type that are shown. */
+const MOST_OF_LITERAL = 80
+
+/** Columns of a comment, with its indentation. */
+const COMMENT_WIDTH = 86
+
 /** Characters of an initial value that is shown. */
 const MOST_OF_VALUE = 100
 
 /** Stands for an ellipsis until the text is formatted: it is an identifier. */
 const ELLIPSIS = "__ellipsis__"
 
+/** The lines of a comment in less columns. Lists and code keep their lines. */
+const wrapped = (lines: ReadonlyArray<string>, width: number): ReadonlyArray<string> => {
+  const made: Array<string> = []
+  let isCode = false
+  let isOpen = false
+  for (const line of lines) {
+    const isFence = line.trimStart().startsWith("```")
+    if (isFence) isCode = !isCode
+    if (isCode || isFence || line.trim() === "" || /^\s*(?:[-|]|\d+\.)/.test(line)) isOpen = false
+    if (isCode || isFence || line.length > 4 * width) {
+      made.push(line)
+      continue
+    }
+    const [first = "", ...words] = line.trim().split(" ")
+    const last = made.at(-1)
+    if (isOpen && last !== undefined) words.unshift(first)
+    else made.push(line.slice(0, line.length - line.trimStart().length) + first)
+    for (const word of words) {
+      const current = made.at(-1) ?? ""
+      if (current.length + 1 + word.length <= width) made[made.length - 1] = `${current} ${word}`
+      else made.push(word)
+    }
+    isOpen = line.trim() !== ""
+  }
+  return made
+}
+
+const comment = (indent: string, text: string): string => {
+  const lines = text
+    .trim()
+    .split("\n")
+    .map((line) => line.replace(/^\s*\* ?/, "").trimEnd())
+  const made = wrapped(lines, COMMENT_WIDTH - indent.length - 3)
+  const [only = "", ...others] = made
+  return others.length === 0 && indent.length + only.length + 7 <= COMMENT_WIDTH
+    ? `${indent}/** ${only} */`
+    : [`${indent}/**`, ...made.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`].join("\n")
+}
+
 /** A formatted text as readers see it: with ellipses, and without the word that only the syntax requires. */
 export const shown = (text: string): string =>
   text
+    .replaceAll(/^( *)\/\*\*(.*?)\*\/$/gms, (_, indent, words) => comment(indent, words))
     .replaceAll(new RegExp(`${ELLIPSIS}(\\d*)`, "g"), (_, count) => (count === "" ? "…" : `… ${count} more`))
     .replaceAll(/^declare /gm, "")
 
@@ -72,7 +118,10 @@ const cut = (node: ts.Node, { depth, union }: Budget): ts.Node => {
 }
 
 /** A type that is cut until it is short enough, or can be cut no further. */
-export const shortened = (text: string): string => {
+export const shortened = (whole: string): string => {
+  const text = whole.replaceAll(/"((?:[^"\\]|\\.)*)"/g, (literal, value: string) =>
+    value.length > MOST_OF_LITERAL ? `"${value.slice(0, MOST_OF_LITERAL).replace(/\\+$/, "")}…"` : literal
+  )
   if (text.length <= MOST_CHARACTERS) return text
   const source = ts.createSourceFile("type.ts", `type T = ${text}`, ts.ScriptTarget.Latest, true)
   const [statement] = source.statements
@@ -165,7 +214,7 @@ const variableText = (
   }
   if (initializer !== undefined) {
     const value = initializer.getText()
-    if (category === "schemas" && isSchema(initializer)) return `const ${name} = ${value}`
+    if (found.getProperty("ast") !== undefined && isSchema(initializer)) return `const ${name} = ${value}`
     if (category === "constants" && value.length <= MOST_OF_VALUE && !/=>|\n/.test(value)) {
       return `const ${name}${isLiteral(initializer) ? "" : `: ${inferred(checker, found, declaration)}`} = ${value}`
     }

@@ -6,7 +6,7 @@ import * as Os from "node:os"
 import * as Path from "node:path"
 
 const settings = {
-  formatter: { indentStyle: "space", indentWidth: 2, lineWidth: 100 },
+  formatter: { indentStyle: "space", indentWidth: 2, lineWidth: 88 },
   javascript: {
     formatter: { semicolons: "asNeeded", quoteStyle: "double", trailingCommas: "none", arrowParentheses: "always" }
   }

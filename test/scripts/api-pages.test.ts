@@ -186,6 +186,19 @@ describe("pages of the API", () => {
     assert.match(Declarations.shown(Declarations.shortened(union)), /^SomeQuiteLongName0 \|[\s\S]*… 20 more$/)
   })
 
+  it("wraps comments of fields, and cuts long literals", () => {
+    const words = Array.from({ length: 30 }, (_, i) => `word${i}`).join(" ")
+    const text = Declarations.shown(`interface A {\n  /** ${words} */\n  readonly a: 1\n  /** b */\n  readonly b: 2\n}`)
+    assert.isTrue(text.split("\n").every((line) => line.length <= 86))
+    assert.match(
+      text,
+      /^interface A \{\n {2}\/\*\*\n {3}\* word0 [\s\S]* word29\n {3}\*\/\n {2}readonly a: 1\n {2}\/\*\* b \*\/\n/
+    )
+    const list = "/**\n * Of two:\n * - one\n * - two\n */"
+    assert.strictEqual(Declarations.shown(list), list)
+    assert.strictEqual(Declarations.shortened(`"${"a".repeat(90)}"`), `"${"a".repeat(80)}…"`)
+  })
+
   it("opens the modules of one entry in its sidebar", () => {
     const sidebars = ApiSection.sidebarsOf(["index.md", "shelf/index.md", "shelf/Shelf.md", "books/index.md"])
     assert.deepStrictEqual(Object.keys(sidebars), ["/api/", "/api/books/", "/api/shelf/"])
