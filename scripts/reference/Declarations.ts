@@ -113,7 +113,7 @@ const cut = (node: ts.Node, { depth, union }: Budget): ts.Node => {
       }
       return ts.visitEachChild(node, visitor(context, ts.isTypeLiteralNode(node) ? at + 1 : at), context)
     }
-  const { transformed } = ts.transform(node, [(context) => (node) => ts.visitNode(node, visitor(context, 0))])
+  const { transformed } = ts.transform(node, [(context) => (node) => ts.visitNode(node, visitor(context, 0)) ?? node])
   return transformed[0] ?? node
 }
 
