@@ -28,7 +28,7 @@ const wrapped = (lines: ReadonlyArray<string>, width: number): ReadonlyArray<str
   for (const line of lines) {
     const isFence = line.trimStart().startsWith("```")
     if (isFence) isCode = !isCode
-    if (isCode || isFence || line.trim() === "" || /^\s*(?:[-|]|\d+\.)/.test(line)) isOpen = false
+    if (isCode || isFence || line.trim() === "" || /^\s*(?:[-|]|\d{1,2}\. )/.test(line)) isOpen = false
     if (isCode || isFence || line.length > 4 * width) {
       made.push(line)
       continue

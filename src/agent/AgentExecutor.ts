@@ -111,6 +111,21 @@ export interface Service {
 export class AgentExecutor extends Context.Tag("effect-lexigram/agent/AgentExecutor")<AgentExecutor, Service>() {}
 
 /**
+ * @example
+ * ```ts
+ * import { Agent, AgentExecutor, Agents } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const clerk = Agent.make("clerk", { system: "You answer in one sentence." })
+ *
+ * const program = AgentExecutor.run(clerk, "When do you open?").pipe(
+ *   Effect.map((response) => response.message),
+ *   Effect.provide(Agents.layer().pipe(Layer.provide(OfflineModel.layer())))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category accessors
  */

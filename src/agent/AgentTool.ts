@@ -112,6 +112,14 @@ const shownPath = (path: ReadonlyArray<string>): string =>
  * result is its answer, or the encoded value with an output schema. Its failure is an observation
  * (`AgentExecutionError`, with the failure as its cause).
  *
+ * @example
+ * ```ts
+ * import { Agent, AgentTool } from "effect-lexigram"
+ *
+ * const lawyer = Agent.make("lawyer", { description: "Answers questions about contracts." })
+ * const clerk = Agent.make("clerk", { tools: [AgentTool.make(lawyer, { limits: { timeout: "1 minute" } })] })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

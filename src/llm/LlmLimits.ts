@@ -220,6 +220,17 @@ export const wrap =
     })
 
 /**
+ * @example
+ * ```ts
+ * import { LlmLimits } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmLimits.layer({ concurrency: 8, tokensPerMinute: 200_000 }).pipe(
+ *   Layer.provide(OfflineModel.layer())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -248,6 +248,17 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
 }
 
 /**
+ * @example
+ * ```ts
+ * import { LlmRedaction } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmRedaction.layer({ patterns: [/CUST-\d{8}/g], replacement: "[CUSTOMER]" }).pipe(
+ *   Layer.provide(OfflineModel.layer())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

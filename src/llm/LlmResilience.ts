@@ -21,6 +21,17 @@ export interface Options {
 /**
  * Retries around timeouts around the client below. A strategy's own `llmTimeout` covers all attempts.
  *
+ * @example
+ * ```ts
+ * import { LlmResilience } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmResilience.layer({ retry: { maxRetries: 4 }, timeout: { whole: "90 seconds" } }).pipe(
+ *   Layer.provide(OfflineModel.layer())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -137,6 +137,17 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
 }
 
 /**
+ * @example
+ * ```ts
+ * import { LlmRetry } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmRetry.layer({ maxRetries: 4, maxRetryAfter: "20 seconds" }).pipe(
+ *   Layer.provide(OfflineModel.layer())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

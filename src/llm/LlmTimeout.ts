@@ -94,6 +94,17 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
 }
 
 /**
+ * @example
+ * ```ts
+ * import { LlmTimeout } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmTimeout.layer({ whole: "2 minutes", first: "20 seconds", gap: "15 seconds" }).pipe(
+ *   Layer.provide(OfflineModel.layer())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -165,6 +165,16 @@ export const layer = (chain: Chain, options?: Options | undefined): Layer.Layer<
 /**
  * A chain of clients that are layers themselves, each built once. A client that cannot be built fails the layer.
  *
+ * @example
+ * ```ts
+ * import { ModelFallback } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
+ * import { Providers } from "effect-lexigram/provider"
+ *
+ * // The embedded model answers when the provider cannot.
+ * const model = ModelFallback.layerOf([Providers.layerConfig, OfflineModel.layer()])
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

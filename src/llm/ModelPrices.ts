@@ -39,6 +39,13 @@ const importPackage = (): Promise<object> => {
  * Loads the data set. Prices that depend on the date or the time of day follow the `Clock` at construction. Fails when
  * the package is not installed, or `providers` names a provider without published prices.
  *
+ * @example
+ * ```ts
+ * import { Agents, ModelPrices } from "effect-lexigram"
+ *
+ * const agents = Agents.layerWith({ prices: ModelPrices.layer })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

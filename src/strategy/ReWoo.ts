@@ -369,6 +369,14 @@ export const definition = (
  * For tasks whose steps are known in advance, at the cost of two model calls. If the next step depends on what was
  * found, use a strategy that observes results.
  *
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { ReWoo } from "effect-lexigram/strategy"
+ *
+ * const agent = Agent.make("researcher", { strategy: ReWoo.make({ maxParallel: 4 }) })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -58,6 +58,16 @@ export const wrap =
     })
 
 /**
+ * @example
+ * ```ts
+ * import { EmbedderBatch, HashingEmbedder } from "effect-lexigram/llm"
+ * import * as Layer from "effect/Layer"
+ *
+ * const embedder = EmbedderBatch.layer({ window: "10 millis", maxBatchSize: 64 }).pipe(
+ *   Layer.provide(HashingEmbedder.layer())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -171,6 +171,16 @@ export const wrap =
     })
 
 /**
+ * @example
+ * ```ts
+ * import { EmbedderCache, HashingEmbedder } from "effect-lexigram/llm"
+ * import * as Layer from "effect/Layer"
+ *
+ * const embedder = EmbedderCache.layer({ capacity: 50_000, ttl: "1 day" }).pipe(
+ *   Layer.provide(HashingEmbedder.layer())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -93,6 +93,16 @@ export const wrap = (options?: Options | undefined): ((inner: Embedder.Service) 
 }
 
 /**
+ * @example
+ * ```ts
+ * import { EmbedderRetry, HashingEmbedder } from "effect-lexigram/llm"
+ * import * as Layer from "effect/Layer"
+ *
+ * const embedder = EmbedderRetry.layer({ maxRetries: 4, timeout: "10 seconds" }).pipe(
+ *   Layer.provide(HashingEmbedder.layer())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -203,6 +203,17 @@ export const make = (options?: Options | undefined): Embedder.Service => {
 }
 
 /**
+ * @example
+ * ```ts
+ * import { Embedder, HashingEmbedder } from "effect-lexigram/llm"
+ * import * as Effect from "effect/Effect"
+ *
+ * const vectors = Effect.gen(function* () {
+ *   const embedder = yield* Embedder.Embedder
+ *   return yield* embedder.embedMany(["a refund", "my money back"])
+ * }).pipe(Effect.provide(HashingEmbedder.layer({ dimensions: 256 })))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

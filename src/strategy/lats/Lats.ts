@@ -146,6 +146,14 @@ export const definition = <E = never, R = never>(
 }
 
 /**
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { Lats } from "effect-lexigram/strategy"
+ *
+ * const agent = Agent.make("researcher", { strategy: Lats.make({ maxIterations: 10, numExpansions: 3 }) })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

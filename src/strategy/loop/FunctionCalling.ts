@@ -60,6 +60,14 @@ const program =
  * Calls of one turn run concurrently; their results return in the order of the calls. A turn without a call is the
  * answer.
  *
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { FunctionCalling } from "effect-lexigram/strategy"
+ *
+ * const agent = Agent.make("researcher", { strategy: FunctionCalling.make({ maxIterations: 12 }) })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -317,6 +317,14 @@ const program = (settings: Settings) => (task: Task) =>
 /**
  * The default strategy. It runs the loop that its graph draws; `GraphStrategy.make(ReAct.definition())` runs the graph.
  *
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { ReAct } from "effect-lexigram/strategy"
+ *
+ * const agent = Agent.make("researcher", { strategy: ReAct.make({ maxIterations: 12, format: "text" }) })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

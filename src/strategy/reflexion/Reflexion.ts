@@ -329,6 +329,14 @@ export const critiqueDefinition = <E = never, R = never>(
  * Makes the strategy. It ends with the first successful trial. There is no reflection after a success or after the last
  * trial.
  *
+ * @example
+ * ```ts
+ * import { Agent } from "effect-lexigram"
+ * import { Reflexion } from "effect-lexigram/strategy"
+ *
+ * const agent = Agent.make("researcher", { strategy: Reflexion.make({ maxTrials: 2, memorySize: 3 }) })
+ * ```
+ *
  * @since 0.1.0
  * @category constructors
  */

@@ -220,6 +220,16 @@ export const cancel = (options?: { readonly reason?: string | undefined }): Deni
 /**
  * A gate from one function.
  *
+ * @example
+ * ```ts
+ * import { ApprovalGate } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ *
+ * const gate = ApprovalGate.layer(({ tool }) =>
+ *   Effect.succeed(tool === "sendMail" ? ApprovalGate.deny({ reason: "People send mail." }) : ApprovalGate.approve())
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */
