@@ -14,7 +14,7 @@ export const pages: ReadonlyArray<string> = [
   "CONTRIBUTING.md",
   "AGENTS.md",
   ...filesBelow(Path.join(root, "docs"))
-    .filter((file) => file.endsWith(".md"))
+    .filter((file) => file.endsWith(".md") && !file.startsWith("api/"))
     .map((file) => `docs/${file}`)
 ].filter((file) => Fs.existsSync(Path.join(root, file)))
 

@@ -11,16 +11,20 @@ export interface Member {
   /** The doc comment without its tags. */
   readonly doc: string
   readonly category: string
+  readonly since: string
   readonly examples: ReadonlyArray<string>
-  /** As a declaration. */
+  /** As a declaration, with every type written out; empty if signatures are not read. */
   readonly signature: string
+  readonly declarations: ReadonlyArray<ts.Declaration>
   readonly file: string
   readonly line: number
 }
 
 export interface Module {
+  /** Empty for the members that an entry exports itself. */
   readonly name: string
   readonly doc: string
+  readonly since: string
   readonly file: string
   readonly members: ReadonlyArray<Member>
 }
@@ -82,60 +86,79 @@ const classText = (checker: ts.TypeChecker, name: string, type: ts.Type): string
   return `class ${name} {\n${fields.join("\n")}\n}`
 }
 
-const memberOf = (checker: ts.TypeChecker, name: string, found: ts.Symbol): Member | undefined => {
+const kindOf = (checker: ts.TypeChecker, symbol: ts.Symbol): Member["kind"] => {
+  const { declarations = [], flags } = symbol
+  if ((flags & ts.SymbolFlags.Class) !== 0) return "class"
+  if ((flags & (ts.SymbolFlags.Variable | ts.SymbolFlags.Function)) !== 0) {
+    return checker.getTypeOfSymbol(symbol).getCallSignatures().length > 0 ? "function" : "constant"
+  }
+  const last = declarations.findLast((one) => ts.isInterfaceDeclaration(one) || ts.isTypeAliasDeclaration(one))
+  return last === undefined ? "namespace" : ts.isInterfaceDeclaration(last) ? "interface" : "type"
+}
+
+const signatureOf = (checker: ts.TypeChecker, name: string, symbol: ts.Symbol): string => {
+  const { declarations = [], flags } = symbol
+  if ((flags & ts.SymbolFlags.Class) !== 0) return classText(checker, name, checker.getDeclaredTypeOfSymbol(symbol))
+  const texts = declarations
+    .filter((one) => ts.isInterfaceDeclaration(one) || ts.isTypeAliasDeclaration(one))
+    .map(declared)
+  if ((flags & (ts.SymbolFlags.Variable | ts.SymbolFlags.Function)) !== 0) {
+    texts.push(`const ${name}: ${typeText(checker, checker.getTypeOfSymbol(symbol))}`)
+  }
+  return texts.join("\n")
+}
+
+/** What is read: the checker, and whether signatures are made, which takes as long as everything else. */
+interface Reader {
+  readonly checker: ts.TypeChecker
+  readonly signatures: boolean
+}
+
+const memberOf = ({ checker, signatures }: Reader, name: string, found: ts.Symbol): Member | undefined => {
   const symbol = (found.flags & ts.SymbolFlags.Alias) !== 0 ? checker.getAliasedSymbol(found) : found
   const [declaration] = symbol.declarations ?? []
   if (declaration === undefined || tagsOf(symbol, "internal").length > 0) return undefined
   const source = declaration.getSourceFile()
-  const { flags } = symbol
-  const texts: Array<string> = []
-  let kind: Member["kind"] = "constant"
-  if ((flags & ts.SymbolFlags.Class) !== 0) {
-    kind = "class"
-    texts.push(classText(checker, name, checker.getDeclaredTypeOfSymbol(symbol)))
-  } else {
-    for (const one of symbol.declarations ?? []) {
-      if (ts.isInterfaceDeclaration(one) || ts.isTypeAliasDeclaration(one)) {
-        kind = ts.isInterfaceDeclaration(one) ? "interface" : "type"
-        texts.push(declared(one))
-      }
-    }
-    if ((flags & (ts.SymbolFlags.Variable | ts.SymbolFlags.Function)) !== 0) {
-      const type = checker.getTypeOfSymbol(symbol)
-      kind = type.getCallSignatures().length > 0 ? "function" : "constant"
-      texts.push(`const ${name}: ${typeText(checker, type)}`)
-    } else if (kind === "constant") kind = "namespace"
-  }
+  // First of all: the checker orders unions by when it first saw their members.
+  const signature = signatures ? signatureOf(checker, name, symbol) : ""
   return {
     name,
-    kind,
+    kind: kindOf(checker, symbol),
     doc: docOf(checker, symbol),
     category: tagsOf(symbol, "category")[0] ?? "",
+    since: tagsOf(symbol, "since")[0] ?? "",
     examples: tagsOf(symbol, "example"),
-    signature: texts.join("\n"),
+    signature,
+    declarations: symbol.declarations ?? [],
     file: Path.relative(root, source.fileName),
     line: source.getLineAndCharacterOfPosition(declaration.getStart()).line + 1
   }
 }
 
-const membersOf = (checker: ts.TypeChecker, module: ts.Symbol): ReadonlyArray<Member> =>
-  checker
+const membersOf = (reader: Reader, module: ts.Symbol): ReadonlyArray<Member> =>
+  reader.checker
     .getExportsOfModule(module)
-    .map((symbol) => memberOf(checker, symbol.name, symbol))
+    .map((symbol) => memberOf(reader, symbol.name, symbol))
     .filter((member) => member !== undefined)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 
-/** The first doc comment of a module, without its tags. */
-const headOf = (source: ts.SourceFile): string =>
-  (/^\/\*\*([\s\S]*?)\*\//.exec(source.text)?.[1] ?? "")
+/** The first doc comment of a module: its text, and its tag `since`. */
+const headOf = (source: ts.SourceFile): { readonly doc: string; readonly since: string } => {
+  const lines = (/^\/\*\*([\s\S]*?)\*\//.exec(source.text)?.[1] ?? "")
     .split("\n")
     .map((line) => line.replace(/^\s*\* ?/, ""))
-    .filter((line) => !line.startsWith("@"))
-    .join("\n")
-    .trim()
+  return {
+    doc: lines
+      .filter((line) => !line.startsWith("@"))
+      .join("\n")
+      .trim(),
+    since: lines.find((line) => line.startsWith("@since "))?.slice(7) ?? ""
+  }
+}
 
 /** What an entry exports: modules as namespaces, and the members of flat entries as one module. */
-const entryOf = (checker: ts.TypeChecker, program: ts.Program, specifier: string, file: string): Entry => {
+const entryOf = (reader: Reader, program: ts.Program, specifier: string, file: string): Entry => {
+  const { checker } = reader
   const source = program.getSourceFile(file)
   const symbol = source && checker.getSymbolAtLocation(source)
   if (source === undefined || symbol === undefined) throw new Error(`${file} is no module`)
@@ -147,24 +170,32 @@ const entryOf = (checker: ts.TypeChecker, program: ts.Program, specifier: string
     if (declaration !== undefined && ts.isSourceFile(declaration)) {
       modules.push({
         name: exported.name,
-        doc: headOf(declaration),
+        ...headOf(declaration),
         file: Path.relative(root, declaration.fileName),
-        members: membersOf(checker, target)
+        members: membersOf(reader, target)
       })
     } else {
-      const member = memberOf(checker, exported.name, exported)
+      const member = memberOf(reader, exported.name, exported)
       if (member !== undefined) flat.push(member)
     }
   }
   modules.sort((a, b) => (a.name < b.name ? -1 : 1))
-  if (flat.length > 0)
-    modules.unshift({ name: "", doc: headOf(source), file: Path.relative(root, file), members: flat })
+  if (flat.length > 0) modules.unshift({ name: "", ...headOf(source), file: Path.relative(root, file), members: flat })
   return { specifier, modules }
 }
 
-export const read = (program: ts.Program): ReadonlyArray<Entry> => {
-  const checker = program.getTypeChecker()
-  return entries().map(([specifier, file]) => entryOf(checker, program, specifier, file))
+export const read = (
+  program: ts.Program,
+  options: {
+    /** Default: those of the package. */
+    readonly of?: ReadonlyArray<readonly [specifier: string, file: string]>
+    /** Default: true. */
+    readonly signatures?: boolean
+  } = {}
+): ReadonlyArray<Entry> => {
+  const { of = entries(), signatures = true } = options
+  const reader: Reader = { checker: program.getTypeChecker(), signatures }
+  return of.map(([specifier, file]) => entryOf(reader, program, specifier, file))
 }
 
 const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8)

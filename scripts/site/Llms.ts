@@ -1,4 +1,7 @@
-/** `llms.txt`, an index of the site for language models, and `llms-full.txt`, the text of all of its pages. */
+/**
+ * `llms.txt`, an index of the site for language models, and `llms-full.txt`, the text of all of its pages besides
+ * those of the API.
+ */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { docs, subjects } from "./Subjects.js"
@@ -23,6 +26,7 @@ const whole = (base: string): string =>
     head,
     ...subjects
       .flatMap(({ entries }) => entries)
+      .filter(({ page }) => !page.startsWith("api/"))
       .map(({ page }) => `Page: ${base}${page}.html\n\n${Fs.readFileSync(Path.join(docs, `${page}.md`), "utf8")}`)
   ].join("\n\n")
 

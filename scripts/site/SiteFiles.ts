@@ -15,24 +15,35 @@ const textOf = (html: string): string => html.replace(/&amp;/g, "&").replace(/&q
 const attributes = (html: string, name: string): ReadonlyArray<string> =>
   Array.from(html.matchAll(new RegExp(`\\s${name}="([^"]*)"`, "g")), ([, value]) => textOf(value ?? ""))
 
-/** Files and headings that a page refers to and that do not exist, and what it would load from another host. */
-export const problemsOf = (page: string, read: (file: string) => string | undefined): ReadonlyArray<string> => {
-  const html = read(page) ?? ""
-  const loaded = Array.from(html.matchAll(/<(?:script|link|img|iframe)\s[^>]*(?:src|href)="(https?:[^"]*)"/g)).map(
-    ([, address]) => `${page}: loads ${address}`
-  )
-  const broken = [...attributes(html, "href"), ...attributes(html, "src")].flatMap((link) => {
-    if (/^[a-z]+:/.test(link)) return []
-    const { hash, pathname } = new URL(link, `http://site/${page}`)
-    const file = decodeURIComponent(pathname.slice(1)).replace(/(^|\/)$/, "$1index.html")
-    const target = read(file)
-    if (target === undefined) return [`${page}: the link ${link} leads nowhere`]
-    const anchor = decodeURIComponent(hash.slice(1))
-    return anchor === "" || attributes(target, "id").includes(anchor)
-      ? []
-      : [`${page}: the link ${link} names no heading`]
-  })
-  return [...loaded, ...broken]
+/**
+ * Files and headings that a page refers to and that do not exist, and what it would load from another host. Each file is
+ * read once.
+ */
+export const problemsIn = (read: (file: string) => string | undefined): ((page: string) => ReadonlyArray<string>) => {
+  const anchors = new Map<string, ReadonlySet<string> | undefined>()
+  const anchorsOf = (file: string): ReadonlySet<string> | undefined => {
+    if (!anchors.has(file)) {
+      const text = read(file)
+      anchors.set(file, text === undefined ? undefined : new Set(attributes(text, "id")))
+    }
+    return anchors.get(file)
+  }
+  return (page) => {
+    const html = read(page) ?? ""
+    const loaded = Array.from(html.matchAll(/<(?:script|link|img|iframe)\s[^>]*(?:src|href)="(https?:[^"]*)"/g)).map(
+      ([, address]) => `${page}: loads ${address}`
+    )
+    const links = new Set([...attributes(html, "href"), ...attributes(html, "src")])
+    const broken = [...links].flatMap((link) => {
+      if (/^[a-z]+:/.test(link)) return []
+      const { hash, pathname } = new URL(link, `http://site/${page}`)
+      const found = anchorsOf(decodeURIComponent(pathname.slice(1)).replace(/(^|\/)$/, "$1index.html"))
+      if (found === undefined) return [`${page}: the link ${link} leads nowhere`]
+      const anchor = decodeURIComponent(hash.slice(1))
+      return anchor === "" || found.has(anchor) ? [] : [`${page}: the link ${link} names no heading`]
+    })
+    return [...loaded, ...broken]
+  }
 }
 
 export const read = (file: string): string | undefined => {

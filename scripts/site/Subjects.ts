@@ -146,6 +146,7 @@ const written: ReadonlyArray<Subject> = [
   {
     title: "Reference",
     entries: [
+      entry("api/index", "API", "Every public module and member, by entry."),
       entry("reference-config", "Configuration", "Every setting with its variable and default."),
       entry("reference-errors", "Error codes", "Every code with its error."),
       entry("reference-events", "Events", "Every event of a run with its fields.")

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { resolve } from "../../scripts/site/RepositoryLinks.js"
-import { problemsOf } from "../../scripts/site/SiteFiles.js"
+import { problemsIn } from "../../scripts/site/SiteFiles.js"
 import { subjects } from "../../scripts/site/Subjects.js"
 
 const files: Readonly<Record<string, string>> = {
@@ -30,7 +30,7 @@ describe("site", () => {
   })
 
   it("finds links that lead nowhere, and what pages load from other hosts", () => {
-    const problems = (page: string) => problemsOf(page, (file) => files[file])
+    const problems = problemsIn((file) => files[file])
     assert.deepStrictEqual(problems("index.html"), [])
     assert.deepStrictEqual(problems("adr/README.html"), [
       "adr/README.html: the link /adr/0001.html leads nowhere",
