@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Agent, Agents, RunLog, Steering, Tool } from "effect-lexigram"
 import { InMemoryRunStore, LocalRuns } from "effect-lexigram/agent"
-import { AgentServer, Authentication, StartingServer } from "effect-lexigram/http"
+import { AgentServer, Authentication, GracefulServer } from "effect-lexigram/http"
 import { AgentClient } from "effect-lexigram/http/client"
 import { TestModel } from "effect-lexigram/testing"
 import { PendingApprovals } from "effect-lexigram/tool"
@@ -84,7 +84,7 @@ const ownServer = (listen: Listen) =>
 const nodeServer = Effect.gen(function* () {
   const server = AgentServer.layer({ agents }).pipe(
     Layer.provide(services),
-    Layer.provideMerge(NodeHttpServer.layer(() => StartingServer.make(createServer()), { port: 0, host: "127.0.0.1" }))
+    Layer.provideMerge(NodeHttpServer.layer(() => GracefulServer.make(createServer()), { port: 0, host: "127.0.0.1" }))
   )
   return yield* Effect.provide(HttpServer.addressFormattedWith(Effect.succeed), yield* Layer.build(server))
 })
