@@ -60,14 +60,14 @@ const mostFiles: Readonly<Record<string, number>> = {
   "./eval": 22,
   "./http": 28,
   "./mcp": 19,
-  "./memory": 19,
+  "./memory": 20,
   "./persistence": 47,
   "./prompt": 20,
   "./provider": 21,
   "./session": 24,
   "./skill": 23,
   "./strategy": 53,
-  "./studio": 55
+  "./studio": 56
 }
 for (const [entry, target] of Object.entries(manifest.exports)) {
   const file = typeof target === "object" ? target?.default : undefined

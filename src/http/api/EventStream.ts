@@ -10,6 +10,7 @@ import * as Mailbox from "effect/Mailbox"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
+import * as Ambient from "../../internal/fiber/Ambient.js"
 
 /**
  * An event as it is sent. `data` may have several lines.
@@ -55,6 +56,17 @@ export interface Options {
   readonly retry?: Duration.DurationInput | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
+
+/**
+ * Completes when the server of the request begins to end. For streams that their reader alone would end: `drain` waits
+ * for the others.
+ *
+ * @since 0.1.0
+ * @category references
+ */
+export class Draining extends Ambient.Reference<Draining>()("effect-lexigram/http/EventStream/Draining", {
+  defaultValue: (): Effect.Effect<void> => Effect.never
+}) {}
 
 /** Chunks that wait for a reader. The producer waits for the rest. */
 const WAITING = 4

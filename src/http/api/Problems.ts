@@ -18,9 +18,10 @@ import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as SecretText from "../../internal/text/SecretText.js"
-import { Draining, type OpenRequests } from "../request/OpenRequests.js"
+import type { OpenRequests } from "../request/OpenRequests.js"
 import * as ApiErrors from "./ApiError.js"
 import type { Scheme } from "./Authentication.js"
+import { Draining } from "./EventStream.js"
 
 const { ApiError } = ApiErrors
 type ApiError = ApiErrors.ApiError

@@ -12,12 +12,6 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import * as Scope from "effect/Scope"
-import * as Ambient from "../../internal/fiber/Ambient.js"
-
-/** Completes when the server of the request begins to end: for streams that their reader alone would end. */
-export class Draining extends Ambient.Reference<Draining>()("effect-lexigram/http/OpenRequests/Draining", {
-  defaultValue: (): Effect.Effect<void> => Effect.never
-}) {}
 
 export interface OpenRequests {
   /** Counts a request of this fiber until its scope closes, which is when its response has been sent. */
