@@ -207,7 +207,8 @@ class Connection {
       let failures = 0
       const told = new Set<string>()
       const isRepeated = (event: AgentEvent): boolean => {
-        if (event.runId === known || !("id" in event)) return false
+        // Other events of nested runs, where a server sends them, may share the ids of their calls.
+        if (event.runId === known || !("id" in event) || !/^(?:Approval|Question)/.test(event._tag)) return false
         const key = `${event._tag} ${event.id}`
         if (told.has(key)) return true
         told.add(key)

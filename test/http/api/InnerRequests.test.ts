@@ -120,3 +120,31 @@ it.scopedLive("others hear nothing of what a run asks", () =>
     assert.strictEqual((yield* ask(`/v1/runs/${runId}/events`, { user: "bob" })).status, 404)
   })
 )
+
+it.effect("a client passes on all other events of nested runs, though their calls have the same ids", () =>
+  Effect.gen(function* () {
+    const base = { agent: "payer", seq: 0, at: 0 }
+    const call = { ...base, _tag: "ToolCall", step: 1, id: "call_0", name: "pay", params: {} }
+    const asked = { ...base, _tag: "ApprovalRequested", id: "approval", toolCallId: "call_0", name: "pay", params: {} }
+    const sent = [
+      { ...call, runId: "run-1" },
+      { ...call, runId: "run-2" },
+      { ...asked, runId: "run-2" },
+      { ...asked, runId: "run-2" },
+      { ...base, _tag: "Finished", runId: "run", reason: "completed", steps: 1, durationMs: 1 }
+    ]
+    const body = sent.map((event) => `event: ${event._tag}\ndata: ${JSON.stringify(event)}\n\n`).join("")
+    const headers = { "content-type": "text/event-stream" }
+    const client = yield* clientOf("http://127.0.0.1:1", async () => new Response(body, { headers }))
+    const events = Chunk.toReadonlyArray(yield* Stream.runCollect(client.events("run")))
+    assert.deepStrictEqual(
+      events.map(({ _tag, runId }) => [_tag, runId]),
+      [
+        ["ToolCall", "run-1"],
+        ["ToolCall", "run-2"],
+        ["ApprovalRequested", "run-2"],
+        ["Finished", "run"]
+      ]
+    )
+  })
+)
